@@ -6,7 +6,7 @@ inspect eval lmrbench_data/lmr_bench --model openai/gpt-4.1 -T setting=full-repo
 import atexit
 import contextlib
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -26,6 +26,7 @@ from .generation.prompt import build_prompt, prompt_version
 from .loader import FUNCTION, dataset_sha256
 
 LEVELS = ("reproduced", "robust")
+_MESSAGES: dict[str, Callable[..., ChatMessage]] = {"system": ChatMessageSystem, "user": ChatMessageUser}
 
 
 @task
@@ -68,12 +69,7 @@ def lmr_bench(
         ]
     samples = []
     for row, prompt in zip(rows, prompts, strict=True):
-        messages: list[ChatMessage] = [
-            ChatMessageSystem(content=message["content"])
-            if message["role"] == "system"
-            else ChatMessageUser(content=message["content"])
-            for message in prompt.messages
-        ]
+        messages = [_MESSAGES[message["role"]](content=message["content"]) for message in prompt.messages]
         # No target: the tests decide, and a log should not contain the answer.
         metadata = {"category": row["category"], "prompt_sha256": prompt.sha256}
         samples.append(Sample(id=row["instance_id"], input=messages, metadata=metadata))

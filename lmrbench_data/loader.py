@@ -157,11 +157,7 @@ def _hash_lines(lines: Iterable[str]) -> str:
 
 
 def read_card_stamp(card: Path, where: str, config: str = FUNCTION) -> dict[str, str]:
-    """Read the `lmrbench` entry of a card's front matter: benchmark version, hashes of content and recordings.
-
-    Raises:
-        LoadError: the card cannot be read, lacks the entry, or has no such configuration.
-    """
+    """Read the `lmrbench` entry of a card's front matter: benchmark version, hashes of content and recordings."""
     import yaml
 
     try:
@@ -210,15 +206,12 @@ def _read_bounded(path: Path) -> pyarrow.Table:
     # Not `read_table`, which turns parent folders named `key=value` into columns. Not in threads: an Arrow thread that
     # releases memory during Python's shutdown crashes the process.
     file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(path.read_bytes()), pre_buffer=False)
-    batches, size = [], 0
+    batches: list[pyarrow.RecordBatch] = []
     for batch in file.iter_batches(_BATCH_ROWS, use_threads=False):
         batches.append(batch)
-        size += batch.nbytes
-        if size > MAX_TABLE_BYTES:
+        if sum(item.nbytes for item in batches) > MAX_TABLE_BYTES:
             raise ValueError(f"unpacks to more than {MAX_TABLE_BYTES} bytes")
-    if not batches:
-        raise ValueError("no rows")
-    table = pyarrow.Table.from_batches(batches)
+    table = pyarrow.Table.from_batches(batches, file.schema_arrow)
     table.validate(full=True)  # that text is UTF-8
     return table
 
@@ -291,8 +284,8 @@ def _verify(table: pyarrow.Table, stamp: Mapping[str, str], where: str) -> None:
         recorded = hashlib.sha256(row["expected"]).hexdigest()
         if row_sha256(row) != row["row_sha256"] or recorded != row["recording"]["sha256"]:
             raise LoadError(f"{where}: row {row['instance_id']!r} was changed after the build; {_AGAIN}")
-        if (version := row["benchmark_version"]) != stamp["version"]:
-            raise LoadError(f"{where}: rows of version {version}, where the card says {stamp['version']}")
+        if row["benchmark_version"] != stamp["version"]:
+            raise LoadError(f"{where}: rows of another version than the card's, {stamp['version']}; {_AGAIN}")
         identities.append({name: row[name] for name in ("instance_id", "row_sha256", "recording")})
     if (dataset_sha256(identities), recordings_sha256(identities)) != (stamp["sha256"], stamp["recordings"]):
         raise LoadError(f"{where}: the rows do not match the card; {_AGAIN}")
@@ -363,10 +356,6 @@ def read_archive(archive: bytes, *, max_bytes: int = MAX_UNPACKED_BYTES, max_fil
 
     It is accepted only as `tar_bytes` writes it. So every reader sees the same files, and nothing else is in it: no
     link, device, folder, special mode, duplicate, owner or second archive.
-
-    Raises:
-        LoadError: the archive is not a gzipped tar, damaged or not in this form; a path leaves the root, enters `.git`
-            or has an invisible character; or there are more than `max_bytes` unpacked or `max_files` files.
     """
     content = gunzip(archive, max_bytes)
     files: dict[str, File] = {}
@@ -399,12 +388,7 @@ def tar_bytes(files: Mapping[str, File]) -> bytes:
 
 
 def check_path(name: str) -> str:
-    """Normalise a relative POSIX path that stays below its root.
-
-    Raises:
-        LoadError: it is absolute, empty or too long, has `..`, a backslash, a drive or an invisible character, or
-            enters a `.git` folder, whose configuration git would obey.
-    """
+    """Normalise a relative POSIX path that stays below its root and enters no `.git`, whose settings git would obey."""
     path = PurePosixPath(name)
     problem = ""
     if path.is_absolute() or ".." in path.parts or "\\" in name or re.match("[A-Za-z]:", name):

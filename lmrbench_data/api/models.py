@@ -3,21 +3,20 @@
 from pathlib import Path
 from typing import Any
 
-from lmrbench_evaluate.judge.judging import judge as judge_run
+from lmrbench_evaluate.judge import judging
 from lmrbench_evaluate.runs.settings import JudgeSettings
 
 from ..base.progress import Progress
 from ..dataset.load import load_rows
-from ..generation.agents.agent_runs import AgentSummary
-from ..generation.agents.agent_runs import run_agent as run_agent_on
-from ..generation.sampling import SamplingSummary, sample
+from ..generation import sampling
+from ..generation.agents import agent_runs
 from ..generation.settings import AgentSettings, SamplingSettings
 from .run import Run, open_run, write_report
 
 
 def generate(
     model: str, out: str | Path = "predictions.jsonl", *, progress: Progress | None = None, **settings: Any
-) -> SamplingSummary:
+) -> sampling.SamplingSummary:
     """Ask a model for answers and append each to the predictions as soon as it arrives.
 
     The key is OPENAI_API_KEY. Repeat the call to resume. Works inside a notebook's event loop.
@@ -34,17 +33,12 @@ def generate(
         InfraError: The account has no credit left.
     """
     chosen = SamplingSettings(**dict(settings, model=model, out=out))
-    return sample(chosen, load_rows(chosen.dataset, chosen.config), progress)
+    return sampling.sample(chosen, load_rows(chosen.dataset, chosen.config), progress)
 
 
 def run_agent(
-    agent: str,
-    model: str,
-    out: str | Path,
-    *,
-    progress: Progress | None = None,
-    **settings: Any,
-) -> AgentSummary:
+    agent: str, model: str, out: str | Path, *, progress: Progress | None = None, **settings: Any
+) -> agent_runs.AgentSummary:
     """Run an agent on each instance, in a container without a network, and keep its changes as predictions.
 
     Rows go to `out`/predictions.jsonl one by one, records of the agent to `out`/trajectories. The key is OPENAI_API_KEY
@@ -64,7 +58,7 @@ def run_agent(
         InfraError: There is no Docker, or no image of the tasks.
     """
     chosen = AgentSettings(**dict(settings, agent=agent, model=model, out=out))
-    return run_agent_on(chosen, load_rows(chosen.dataset, chosen.config), progress)
+    return agent_runs.run_agent(chosen, load_rows(chosen.dataset, chosen.config), progress)
 
 
 def judge(run: Run | str | Path, model: str, *, progress: Progress | None = None, **settings: Any) -> Run:
@@ -86,6 +80,6 @@ def judge(run: Run | str | Path, model: str, *, progress: Progress | None = None
     """
     chosen = JudgeSettings(**dict(settings, run=Path(run), model=model))
     judged = open_run(chosen.run)
-    judged.judging = judge_run(chosen, progress)
+    judged.judging = judging.judge(chosen, progress)
     write_report(judged)
     return judged

@@ -47,13 +47,12 @@ def page(
 
     Example: lmrbench tasks page --check
     """
-    from ..tasks.overview import check_page, write_page
+    from ..tasks.overview import update_page
 
     tasks, _ = tasks_and_drafts(None, benchmark)
-    if check:
-        check_page(tasks)
-    else:
-        print_out(f"written: {write_page(tasks)}")
+    path = update_page(tasks, check=check)
+    if not check:
+        print_out(f"written: {path}")
 
 
 @app.command()

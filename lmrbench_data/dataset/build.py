@@ -39,11 +39,7 @@ _LOADER = Path(__file__).resolve().parents[1] / "loader.py"
 
 
 def build_rows(tasks: Iterable[Task], progress: Progress | None = None) -> list[DatasetRow]:
-    """Build the rows of tasks from their recordings, sorted by instance id; nothing runs.
-
-    Raises:
-        InputError: a task's environment is unknown, or its recording is missing or older than the task.
-    """
+    """Build the rows of tasks from their recordings, sorted by instance id; nothing runs."""
     tasks, progress = list(tasks), progress or Progress()
     progress.start(sum(len(task.instances) for task in tasks))
     rows = []
@@ -58,11 +54,7 @@ def build_rows(tasks: Iterable[Task], progress: Progress | None = None) -> list[
 def build_row(
     task: Task, instance: Instance, benchmark: Benchmark, docker_image: str, recording: Recording
 ) -> DatasetRow:
-    """Build the row of one instance.
-
-    Raises:
-        InputError: the recording of an option is missing or older than the task.
-    """
+    """Build the row of one instance."""
     archive = pack(task.masked_repo(instance))
     tests = instance.tests
     is_altered = isinstance(instance, Altered)  # such rows have no link to the real paper but its title
@@ -158,9 +150,6 @@ def write_dataset(
 
     Returns:
         The content hash of the first configuration.
-
-    Raises:
-        InputError: `folder` contains something other than an earlier build.
     """
     folder = folder.resolve()
     refuse_foreign(folder)
@@ -182,11 +171,7 @@ def write_dataset(
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Refuse to replace anything but an earlier build without other files (notes, a `.git`).
-
-    Raises:
-        InputError: there is something else.
-    """
+    """Refuse to replace anything but an earlier build without other files (notes, a `.git`)."""
     fix = "give a new folder"
     if not folder.exists():
         return

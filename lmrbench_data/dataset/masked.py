@@ -33,11 +33,7 @@ def _masked(body: list[ast.stmt], above: str = "") -> Iterator[str]:
 
 
 def lacks_helpers(row: DatasetRow) -> bool:
-    """Whether the reference has definitions that are not in the repository, because only its goal functions use them.
-
-    Raises:
-        SourceError: a goal file cannot be parsed.
-    """
+    """Whether the reference has definitions that the repository lacks, because only its goal functions use them."""
     files = read_archive(row["repo_archive"])
     return any(
         not set(Module(path, text).defined) <= set(Module(path, files[path].data.decode("utf-8", "replace")).defined)

@@ -174,9 +174,6 @@ def only_functions(rows: Iterable[DatasetRow], tool: str) -> None:
 
     Args:
         tool: the tool that needs it, as the subject of the message.
-
-    Raises:
-        InputError: a row is a method.
     """
     if method := next((row["instance_id"] for row in rows if is_method(row)), ""):
         raise InputError(f"{method}: a method; {tool} needs instances with one goal function (configuration function)")
@@ -197,22 +194,14 @@ def config_of(row: DatasetRow) -> str:
 
 
 def contract_of(row: DatasetRow) -> str:
-    """Return the contract of a row.
-
-    Raises:
-        ArgumentError: methods have none.
-    """
+    """Return the contract of a row."""
     if "contract" not in row:
         raise ArgumentError("track", f"{row['instance_id']}: a method has no contract; use the track paper")
     return row["contract"].strip()
 
 
 def check_contracts(rows: Iterable[DatasetRow], track: str) -> None:
-    """Check before a long piece of work that all rows can be shown in a track.
-
-    Raises:
-        ArgumentError: the track shows contracts, and methods have none.
-    """
+    """Check before a long piece of work that all rows can be shown in a track."""
     if track == "contract":
         for row in rows:
             contract_of(row)
@@ -226,11 +215,7 @@ def golden_files_of(row: DatasetRow) -> dict[str, str]:
 
 
 def choose_rows(rows: Sequence[DatasetRow], instances: Sequence[str] = ()) -> list[DatasetRow]:
-    """Return the rows of the given instances in this order, each once; by default all rows, sorted by instance id.
-
-    Raises:
-        ArgumentError: an instance is unknown.
-    """
+    """Return the rows of the given instances in this order, each once; by default all rows, sorted by instance id."""
     known = {row["instance_id"]: row for row in rows}
     check_instances(instances, known)
     return [known[name] for name in dict.fromkeys(instances or sorted(known))]
@@ -241,9 +226,6 @@ def check_instances(instances: Iterable[str], known: Collection[str], command: s
 
     Args:
         command: command of `lmrbench` that lists the known instances.
-
-    Raises:
-        ArgumentError: an instance is unknown.
     """
     for name in instances:
         if name not in known:

@@ -19,12 +19,7 @@ _MAX_MARKER_BYTES = 2**20
 
 
 def write_folder(folder: Path, files: Mapping[str, File]) -> bool:
-    """Write a folder with these files in place of an earlier export; return whether anything was written.
-
-    Raises:
-        InputError: the folder exists, and is not an earlier export or contains other files.
-        OSError: it cannot be written; an earlier export is unchanged.
-    """
+    """Write a folder with these files in place of an earlier export; return whether anything was written."""
     folder = Path(os.path.abspath(folder))  # `.` has no name; links are not followed
     marker = {"content_sha256": _identity(files), "files": sorted(files)}
     if os.path.lexists(folder):

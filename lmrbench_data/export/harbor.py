@@ -72,13 +72,7 @@ class Exported(NamedTuple):
 
 
 def export_harbor(settings: HarborSettings, progress: Progress | None = None) -> Exported:
-    """Write a task folder for each row; folders that are up to date stay untouched.
-
-    Raises:
-        ArgumentError: an instance or a track is unknown, or an instance has no contract to show.
-        InputError: a folder of that name exists and is not an earlier export.
-        LoadError: there is no such dataset or configuration.
-    """
+    """Write a task folder for each row; folders that are up to date stay untouched."""
     progress = progress or Progress()
     rows, written = _rows(settings), 0
     progress.start(len(rows))

@@ -76,11 +76,7 @@ def main() -> None:
 
 
 def grade_folder(row: DatasetRow, folder: Path, sandbox: Sandbox) -> Verdict:
-    """Return the verdict on a repository on disk. All that an agent has left there is its answer.
-
-    Raises:
-        StreamError, LoadError: the row is damaged.
-    """
+    """Return the verdict on a repository on disk. All that an agent has left there is its answer."""
     try:
         left = read_folder(read_archive(row["repo_archive"]), folder)
     except TooMuchError as error:

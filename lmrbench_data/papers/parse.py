@@ -27,10 +27,6 @@ def parse_pdf(path: Path, form: str, pages: str = "") -> str:
     Args:
         form: `pdf-json` or `pdf-markdown`.
         pages: such as `1-9` or `1-9,12`; all by default.
-
-    Raises:
-        InputError: it cannot be read (within the limits of CPU time and memory), or lacks these pages.
-        InfraError: the machine had no time for it.
     """
     if form == "pdf-markdown":
         need("papers", "a PDF as Markdown")

@@ -66,17 +66,11 @@ def read_choices(
         stated: `choices` of method.yaml.
         paper: paper.md with the marks of the regions.
         goals: file → masked functions of the method.
-
-    Raises:
-        InputError: naming the file and the fix.
     """
     regions = dict(_regions(folder / "paper.md", paper))
-    if missing := stated.keys() - regions.keys():
-        raise InputError(
-            f"{folder / 'paper.md'}: no region <!-- choice: {min(missing)} -->; mark the text that decides"
-        )
-    if unknown := regions.keys() - stated.keys():
-        raise InputError(f"{folder / 'paper.md'}: the choice {min(unknown)!r} is not in method.yaml; add it there")
+    if stray := regions.keys() ^ stated.keys():
+        name = min(stray)
+        raise InputError(f"{folder / 'paper.md'}: the choice {name} needs its region there and facts in method.yaml")
     choices = tuple(_choice(folder, name, facts, regions[name], goals) for name, facts in stated.items())
     owners: dict[tuple[str, str], str] = {}
     for choice in choices:
@@ -94,28 +88,29 @@ def _choice(folder: Path, name: str, facts: Mapping[str, Any], text: str, goals:
         raise InputError(
             f"{folder / 'method.yaml'}: choices.{name}: {file}::{unknown[0]} is not masked; add it to goals"
         )
-    code = {path.stem: _read(path) for path in sorted(place.glob("*.py"))}
-    texts = {option: _read(place / f"{option}.md") for option in code}
+    code = {path.stem: read_text(path) for path in sorted(place.glob("*.py"))}
+    texts = {option: read_text(place / f"{option}.md") for option in code}
     if facts["published"] in code or len(code) + 1 < MIN_OPTIONS:
         fix = f"give at least {MIN_OPTIONS - 1} options (NAME.md, NAME.py) beside the published {facts['published']!r}"
         raise InputError(f"{place}: {fix}")
     return Choice(
         name=name,
-        question=_read(place / "question.md").strip(),
+        question=read_text(place / "question.md").strip(),
         published=facts["published"],
         file=file,
         functions=functions,
-        open_text=_read(place / "open.md"),
+        open_text=read_text(place / "open.md"),
         texts={facts["published"]: text, **texts},
         code=code,
     )
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Read a text that a task must have."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({type(error).__name__}); write it") from error
+        raise InputError(f"{path}: missing, or not UTF-8 ({type(error).__name__}); write it") from error
     if not text.strip():
         raise InputError(f"{path}: is empty; write it")
     return text if text.endswith("\n") else f"{text}\n"
@@ -168,9 +163,6 @@ def with_options(repo: Mapping[str, File], choices: Iterable[Choice], chosen: Ma
 
     Args:
         chosen: choice → option; the published one by default.
-
-    Raises:
-        InputError: the code of an option cannot be put into its file.
     """
     files = dict(repo)
     for choice in choices:

@@ -25,11 +25,7 @@ _TODO = re.compile(r"\bTODO\b")
 
 
 def load_finished(benchmark: Path | None = None, config: str = FUNCTION) -> tuple[list[Task], list[Problem]]:
-    """Load the finished tasks; return them with a warning for each draft.
-
-    Raises:
-        InputError: a task is malformed, an instance id is a duplicate, or there are only drafts.
-    """
+    """Load the finished tasks; return them with a warning for each draft."""
     benchmark = benchmark or benchmark_folder()
     folders = task_folders(benchmark)
     drafts = [folder.name for folder in folders if is_draft(folder)]
@@ -65,9 +61,6 @@ def new_task(slug: str, benchmark: Path | None = None) -> Path:
 
     Args:
         benchmark: a folder with benchmark.yaml; by default that of this checkout.
-
-    Raises:
-        ArgumentError: the slug is not valid, or there is no such benchmark.
     """
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug):
         raise ArgumentError("slug", f"{slug!r}: use lower-case letters, digits and single hyphens, such as nucleus")
@@ -95,10 +88,6 @@ def new_benchmark(folder: Path, *, title: str, name: str = "") -> Path:
     Args:
         title: the benchmark's title for readers, at the top of its card.
         name: name of the dataset folder to build (default: that of the folder).
-
-    Raises:
-        InputError: the folder is already a benchmark.
-        ArgumentError: the name is not valid.
     """
     if (folder / "benchmark.yaml").exists() or (folder / "environments").exists():
         raise InputError(f"{folder}: is already a benchmark; nothing is overwritten")

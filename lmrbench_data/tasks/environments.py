@@ -53,21 +53,13 @@ def registry_tag(tag: str) -> str:
 
 
 def known_environments(benchmark: Path | None = None) -> list[Environment]:
-    """Return the environments of the user's own benchmark, if given, followed by the installed ones.
-
-    Raises:
-        InputError: see `load_environments`.
-    """
+    """Return the environments of the user's own benchmark, if given, followed by the installed ones."""
     own = load_environments(benchmark).values() if benchmark else ()
     return [*own, *load_environments().values()]
 
 
 def choose_environments(names: Sequence[str], benchmark: Path | None = None) -> list[Environment]:
-    """The environments of these names, or all.
-
-    Raises:
-        InputError: a name is unknown, or see `load_environments`.
-    """
+    """Return the environments of these names, or all."""
     known = load_environments(benchmark)
     if unknown := set(names) - known.keys():
         raise InputError(f"unknown environment {', '.join(sorted(unknown))}; known: {', '.join(known)}")
@@ -75,11 +67,7 @@ def choose_environments(names: Sequence[str], benchmark: Path | None = None) -> 
 
 
 def load_environments(benchmark: Path | None = None) -> dict[str, Environment]:
-    """Return all environments by name.
-
-    Raises:
-        InputError: an environment lacks a file or its description.
-    """
+    """Return all environments by name."""
     parent = (benchmark or benchmark_folder()) / "environments"
     if not parent.is_dir():
         raise InputError(f"{parent}: missing; create it with a folder for each image")

@@ -31,11 +31,7 @@ _TELLING = 3
 
 
 def experiment_files(folder: Path) -> dict[str, File]:
-    """Return the files that an underspecified repository has beyond the method's.
-
-    Raises:
-        InputError: the task has no experiments.
-    """
+    """Return the files that an underspecified repository has beyond the method's."""
     path = folder / FILE
     try:
         content = path.read_bytes()

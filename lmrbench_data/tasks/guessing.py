@@ -39,13 +39,10 @@ def corrected(choices: Sequence[SettledChoice]) -> float | None:
     return (_mean(choice.is_settled for choice in choices) - base) / (1 - base) if choices and base < 1 else None
 
 
-def by_truth(choices: Iterable[SettledChoice]) -> dict[bool, tuple[int, int]]:
+def by_truth(choices: Sequence[SettledChoice]) -> dict[bool, tuple[int, int]]:
     """Return settled and all choices, for those whose true option is the published one (True) and the others."""
-    groups: dict[bool, tuple[int, int]] = {True: (0, 0), False: (0, 0)}
-    for choice in choices:
-        settled, every = groups[choice.is_published]
-        groups[choice.is_published] = (settled + choice.is_settled, every + 1)
-    return groups
+    groups = {truth: [item.is_settled for item in choices if item.is_published == truth] for truth in (True, False)}
+    return {truth: (sum(settled), len(settled)) for truth, settled in groups.items()}
 
 
 def _mean(values: Iterable[float]) -> float:

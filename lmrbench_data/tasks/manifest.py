@@ -28,11 +28,7 @@ class Benchmark:
 
 
 def load_benchmark(folder: Path | None = None) -> Benchmark:
-    """Read `benchmark.yaml`.
-
-    Raises:
-        InputError: missing or malformed.
-    """
+    """Read `benchmark.yaml`."""
     path = (folder or benchmark_folder()) / "benchmark.yaml"
     data = read_yaml(path)
     check(data, "benchmark.schema.json", path)

@@ -35,11 +35,7 @@ _memory = functools.lru_cache(maxsize=1024)
 
 @_memory
 def mask_function(source: str, qualified_name: str) -> str:
-    """Mask the body of one function in `source`.
-
-    Raises:
-        SourceError: the function is missing or defined twice, or `source` cannot be parsed.
-    """
+    """Mask the body of one function in `source`."""
     bom, source = _split_bom(source)
     node = find_function(source, qualified_name).node
     lines = split_lines(source)
@@ -76,9 +72,6 @@ def mask_files(
         goals: file → qualified names of the functions to mask.
         removed: file → names of definitions to remove (`remove_definition`).
         keep_imports: also keep imports that are no longer used.
-
-    Raises:
-        SourceError: naming the file.
     """
     masked = dict(files)
     for path in dict.fromkeys([*goals, *removed]):
@@ -99,12 +92,7 @@ def mask_files(
 
 @_memory
 def remove_definition(source: str, name: str) -> str:
-    """Remove a function, class or constant (`name` or `Class.name`), its comments and the blank lines below it.
-
-    Raises:
-        SourceError: it is missing, defined twice, or shares its lines or its statement with another definition; or
-            `source` cannot be parsed.
-    """
+    """Remove a function, class or constant (`name` or `Class.name`), its comments and the blank lines below it."""
     bom, source = _split_bom(source)
     tree = parse(source)
     owner, _, member = name.rpartition(".")
@@ -135,11 +123,7 @@ def remove_definition(source: str, name: str) -> str:
 
 @_memory
 def drop_unused_imports(before: str, after: str) -> str:
-    """Remove the top-level imports that `before` uses and `after` does not, because they hint at the removed code.
-
-    Raises:
-        SourceError: a source cannot be parsed.
-    """
+    """Remove the top-level imports that `before` uses and `after` does not, because they hint at the removed code."""
     bom, after = _split_bom(after)
     tree, lines = parse(after), split_lines(after)
     unused = _used_names(parse(before)) - _used_names(tree)

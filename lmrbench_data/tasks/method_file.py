@@ -33,22 +33,14 @@ def _method_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_counterfactuals(folder: Path, facts: Mapping[str, Any], choices: Sequence[Choice]) -> Iterator[Altered]:
-    """Yield the counterfactuals of method.yaml.
-
-    Raises:
-        InputError: a choice or option is unknown, or the option is the published one.
-    """
+    """Yield the counterfactuals of method.yaml."""
     for number, chosen in enumerate(facts.get(COUNTERFACTUAL, ()), start=1):
         _check_options(f"{folder / METHOD_FILE}: {COUNTERFACTUAL}[{number - 1}]", chosen, choices)
         yield Altered(**_altered_facts(facts, COUNTERFACTUAL, number), chosen=chosen)
 
 
 def read_underspecified(folder: Path, facts: Mapping[str, Any], choices: Sequence[Choice]) -> Iterator[Underspecified]:
-    """Yield the underspecified instances of method.yaml.
-
-    Raises:
-        InputError: a choice or option is unknown, a closed choice has an option, or experiments.py lacks a table.
-    """
+    """Yield the underspecified instances of method.yaml."""
     for number, stated in enumerate(facts.get(UNDERSPECIFIED, ()), start=1):
         where = f"{folder / METHOD_FILE}: {UNDERSPECIFIED}[{number - 1}]"
         opened, chosen = tuple(stated["open"]), stated["options"]

@@ -52,11 +52,7 @@ def goal_text(goals: Sequence[str]) -> str:
 
 
 def view_instances(name: str, track: str, benchmark: Path | None = None) -> list[dict[str, Any]]:
-    """Return the instance of this id, or all instances of the task folder of this name, whatever their configuration.
-
-    Raises:
-        InputError: the name is unknown, or the task is malformed.
-    """
+    """Return the instance of this id, or all instances of the task folder of this name, in any configuration."""
     [task] = load_tasks(choose_folders([name], benchmark), benchmark)
     return [_view(task, item, track) for item in task.every_instance if name in (task.name, item.instance_id)]
 
@@ -110,20 +106,12 @@ def render_page(tasks: Sequence[Task]) -> str:
     )
 
 
-def write_page(tasks: Sequence[Task]) -> Path:
-    """Write the page; return its path."""
-    path = tasks[0].folder.parent / PAGE
-    path.write_text(render_page(tasks), encoding="utf-8")
+def update_page(tasks: Sequence[Task], *, check: bool = False) -> Path:
+    """Write the page, or only check that it is up to date; return its path."""
+    path, text = tasks[0].folder.parent / PAGE, render_page(tasks)
+    if not check:
+        path.write_text(text, encoding="utf-8")
+    elif not path.is_file() or path.read_text(encoding="utf-8") != text:
+        option = benchmark_option(path.parent)
+        raise InputError(f"{path}: is not up to date; run `lmrbench tasks page{option}`")
     return path
-
-
-def check_page(tasks: Sequence[Task]) -> None:
-    """Check that the page is up to date.
-
-    Raises:
-        InputError: it is not.
-    """
-    folder = tasks[0].folder.parent
-    path = folder / PAGE
-    if not path.is_file() or path.read_text(encoding="utf-8") != render_page(tasks):
-        raise InputError(f"{path}: is not up to date; run `lmrbench tasks page{benchmark_option(folder)}`")

@@ -13,6 +13,8 @@ from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED
 from .guessing import SettledChoice, by_truth, chance, corrected, reciting
 from .task import Altered, Instance, Task, Underspecified
 
+_SHELL = {False: "without a shell", True: "with a shell"}
+
 
 class ChoiceAttempt(NamedTuple):
     """An attempt at an altered paper."""
@@ -44,12 +46,10 @@ class Total:
     def settled(self) -> str:
         """The choices that were settled, beside the shares that need no paper."""
         settled, every = sum(choice.is_settled for choice in self.choices), len(self.choices)
-        share, guessed, recited = (
-            f"{100 * part:.0f} %" for part in (settled / every, chance(self.choices), reciting(self.choices))
-        )
-        beyond = corrected(self.choices)
+        guessed, beyond = f"chance {chance(self.choices):.0%}", corrected(self.choices)
         note = "" if beyond is None else f"; corrected {beyond:.2f}"
-        return f"{settled} of {every} ({share}; chance {guessed}, reciting {recited}{note})"
+        text = f"{settled} of {every} ({settled / every:.0%}; {guessed}, reciting {reciting(self.choices):.0%}{note})"
+        return text.replace("%", " %")
 
     @property
     def split(self) -> str:
@@ -80,11 +80,7 @@ def recited(tasks: Sequence[Task]) -> Total:
 
 
 def configuration_totals(tasks: Sequence[Task]) -> list[Total]:
-    """Return one total for each configuration and kind of reader that has attempts.
-
-    Raises:
-        InputError: a file of readers is malformed.
-    """
+    """Return one total for each configuration and kind of reader that has attempts."""
     totals: dict[tuple[str, str], Total] = {}
     readers = read_readers(tasks[0].folder.parent)
     for config in (FUNCTION, METHOD):
@@ -97,7 +93,7 @@ def configuration_totals(tasks: Sequence[Task]) -> list[Total]:
                 totals[config, "without the paper"].add(instance, int(facts["without_paper"]))
     for config in (COUNTERFACTUAL, UNDERSPECIFIED):
         for shell in (False, True):
-            totals[config, _shell(shell)] = Total(config, _shell(shell), len(_instances(tasks, config)))
+            totals[config, _SHELL[shell]] = Total(config, _SHELL[shell], len(_instances(tasks, config)))
     for attempt in choice_attempts(tasks):
         total = totals[attempt.instance.config, attempt.reader]
         total.add(attempt.instance.instance_id, int(attempt.reproduced))
@@ -106,12 +102,8 @@ def configuration_totals(tasks: Sequence[Task]) -> list[Total]:
 
 
 def choice_attempts(tasks: Sequence[Task]) -> Iterator[ChoiceAttempt]:
-    """Yield the attempts at altered papers in order of configurations and instances.
-
-    Raises:
-        InputError: the file of readers is malformed.
-    """
-    attempts = _read(tasks[0].folder.parent / "choice_readers.yaml")
+    """Yield the attempts at altered papers in order of configurations and instances."""
+    attempts = read_readers(tasks[0].folder.parent, "choice_readers")
     for config in (COUNTERFACTUAL, UNDERSPECIFIED):
         for task in tasks:
             for item in task.instances_of(config):
@@ -128,27 +120,16 @@ def _attempt(task: Task, item: Any, facts: Mapping[str, Any]) -> ChoiceAttempt:
         if option != true:
             note = " (published)" if option == choice.published else ""
             otherwise.append(f"{choice.name}: {option or 'none of the options'}{note}")
-    return ChoiceAttempt(item, _shell(facts["shell"]), facts["reproduced"], choices, otherwise)
-
-
-def _shell(shell: bool) -> str:
-    return "with a shell" if shell else "without a shell"
+    return ChoiceAttempt(item, _SHELL[facts["shell"]], facts["reproduced"], choices, otherwise)
 
 
 def _instances(tasks: Sequence[Task], config: str) -> list[Instance]:
     return [item for task in tasks for item in task.instances_of(config)]
 
 
-def read_readers(benchmark: Path) -> dict[str, dict[str, Any]]:
-    """Read the readers of functions and methods by instance; none if the file is missing.
-
-    Raises:
-        InputError: the file is malformed.
-    """
-    return _read(benchmark / "readers.yaml")
-
-
-def _read(path: Path) -> dict[str, Any]:
+def read_readers(benchmark: Path, name: str = "readers") -> dict[str, Any]:
+    """Read a file of readers, by default those of functions and methods, by instance; none if it is missing."""
+    path = benchmark / f"{name}.yaml"
     content: dict[str, Any] = read_yaml(path) if path.is_file() else {}
-    check(content, f"{path.stem}.schema.json", path)
+    check(content, f"{name}.schema.json", path)
     return content

@@ -57,11 +57,7 @@ def inputs_sha256(task: Task, instance: Instance) -> str:
 
 
 def read_recording(task: Task, instance: Instance) -> Recording:
-    """Read the recording of an instance.
-
-    Raises:
-        InputError: it is missing, damaged or older than the task.
-    """
+    """Read the recording of an instance."""
     recording, inputs = _read(task, instance)
     if inputs != inputs_sha256(task, instance):
         path = _paths(task, instance)[0]

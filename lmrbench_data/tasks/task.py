@@ -185,11 +185,7 @@ class Task:
 
     @functools.cached_property
     def image_tag(self) -> str:
-        """Tag of the image that runs the task's code; read once.
-
-        Raises:
-            InputError: the task names no known environment.
-        """
+        """Tag of the image that runs the task's code; read once."""
         environment = load_environments(self.folder.parent).get(self.environment)
         if environment is None:
             path = self.folder / "task.yaml"
@@ -261,11 +257,7 @@ class Task:
         return (self.folder / instance.tests.file).read_bytes()
 
     def variants(self, instance: Instance, kind: str) -> list[Path]:
-        """Return the sorted `valid`, `plain`, `careless` or `wrong` variants: files, or folders of a method's files.
-
-        Raises:
-            InputError: the task comes from a wheel, which has no variants.
-        """
+        """Return the sorted `valid`, `plain`, `careless` or `wrong` variants: files, or folders of a method's files."""
         if not has_variants(self.folder.parent):
             raise InputError("variants exist only in a checkout: git clone https://github.com/lmr-bench/lmr-bench")
         folder = self.folder / "variants" / instance.instance_id / kind

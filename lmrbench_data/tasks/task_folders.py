@@ -18,7 +18,7 @@ from ..base.paths import benchmark_folder, benchmark_option
 from ..base.source import SourceError
 from ..base.strict_yaml import check, read_yaml
 from ..loader import CONFIGS, COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED
-from .choices import read_choices
+from .choices import read_choices, read_text
 from .method_file import METHOD_FILE, altered_id, instance_facts, read_counterfactuals, read_method, read_underspecified
 from .task import Implementation, Instance, Method, Task
 
@@ -31,9 +31,6 @@ def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None, config:
             other tasks are ignored.
         benchmark: folder of the tasks; the installed one if None.
         config: configuration of the dataset, one of `CONFIGS`; tasks without an instance of it are left out.
-
-    Raises:
-        InputError: a task is malformed, an instance id is a duplicate, or a name or configuration is unknown.
     """
     if config not in CONFIGS:
         raise ArgumentError("config", f"{config!r} is unknown; one of: {', '.join(CONFIGS)}")
@@ -71,9 +68,6 @@ def read_tasks(
         wanted: if all are instance ids, tasks that name none of them are left out, because reading a task takes a
             while.
         config: configuration whose instances are checked; all if empty.
-
-    Raises:
-        InputError: there is no task folder.
     """
     tasks: dict[str, Task] = {}
     broken: dict[str, InputError] = {}
@@ -91,11 +85,7 @@ def read_tasks(
 
 
 def task_folders(benchmark: Path) -> list[Path]:
-    """Return the sorted folders with a task.yaml.
-
-    Raises:
-        InputError: there are none.
-    """
+    """Return the sorted folders with a task.yaml."""
     folders = sorted(path.parent for path in benchmark.glob("*/task.yaml"))
     if not folders:
         raise InputError(
@@ -156,15 +146,12 @@ def load_task(folder: Path, config: str = "") -> Task:
 
     Args:
         config: configuration whose instances are checked; all if empty.
-
-    Raises:
-        InputError: naming file, key and fix.
     """
     path = folder / "task.yaml"
     data = read_yaml(path)
     check(data, "task.schema.json", path)
     implementations = tuple(map(_implementation, data["implementations"]))
-    paper = _read_paper(folder / "paper.md")
+    paper = read_text(folder / "paper.md")
     method, facts = read_method(folder)
     choices = read_choices(folder, facts.get("choices", {}), paper, method.goals if method else {})
     task = Task(
@@ -197,18 +184,6 @@ def _implementation(raw: Mapping[str, Any]) -> Implementation:
         contract=raw["contract"].strip(),
         shown_siblings=raw.get("shown_siblings", {}),
     )
-
-
-def _read_paper(path: Path) -> str:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"{path}: missing; write the method there in your own words") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 ({error}); save it as UTF-8") from error
-    if not text.strip():
-        raise InputError(f"{path}: empty; write the method there in your own words")
-    return text
 
 
 def _check_files(task: Task, item: Instance, where: str) -> None:

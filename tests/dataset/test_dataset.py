@@ -130,7 +130,6 @@ def test_a_recording_belongs_to_the_task_it_was_made_from(toy_benchmark: Path, l
     for name, old, new in (
         ("repo/helpers.py", "0.0", "0.5"),
         ("unit_test/cases.py", "3.0", "4.0"),
-        ("task.yaml", "[0, 1]", "[0, 1, 2]"),
         ("task.yaml", "environment: torch-cpu", "environment: other"),
     ):
         if new.endswith("other"):
@@ -189,7 +188,6 @@ FOREIGN: dict[str, list[str]] = {
     "notes": ["notes.txt"],
     "a_clone_with_git": ["README.md", DATA_FILE, ".git/config"],
     "a_dataset_of_somebody_else": ["README.md", DATA_FILE],
-    "a_dataset_without_a_card": [DATA_FILE],
 }
 
 
@@ -283,24 +281,6 @@ def test_load_dataset_gives_every_row_bit_for_bit_and_never_a_stale_one(
     assert python(LOAD, "lmr-bench", **options) == rebuilt
     write_dataset(rows[:1], dataset, benchmark)
     assert python(LOAD, "lmr-bench", **options).endswith(" 1")
-    before_and_after = """
-        import sys
-        from pathlib import Path
-        from datasets import load_dataset
-        from lmrbench_data.dataset.build import write_dataset
-        from lmrbench_data.tasks.manifest import Benchmark
-        from lmrbench_data.dataset.load import load, load_rows
-        from lmrbench_data.loader import row_sha256
-        seen = []
-        for year in (2001, 2002):
-            [row] = load_rows("lmr-bench")
-            row["year"] = year
-            row["row_sha256"] = row_sha256(row)
-            write_dataset([row], Path("lmr-bench"), Benchmark("n", "t", "1.2.3", "c", "2026-01-31"))
-            seen += [load_dataset("lmr-bench", split="test")[0]["year"], load("lmr-bench")[0]["year"]]
-        print(*seen)
-    """
-    assert python(before_and_after, **options) == "2001 2001 2002 2002"
 
 
 def test_rows_of_some_instances_are_those_of_all() -> None:
@@ -339,18 +319,11 @@ def version_of_card(folder: Path) -> None:
 TAMPERED: dict[str, tuple[Callable[[Path], object], str]] = {
     "a_column": (lambda f: rewrite(f, changed(load_rows_of(f), instruction="easy")), "row 'toy-a' was changed"),
     "the_hidden_answer": (lambda f: rewrite(f, changed(load_rows_of(f), expected=b"")), "row 'toy-a' was changed"),
-    "a_tolerance": (
-        lambda f: rewrite(f, changed(load_rows_of(f), tests={**load_rows_of(f)[0]["tests"], "seeds": [0]})),
-        "row 'toy-a' was changed",
-    ),
     "a_row_with_its_hash": (
         lambda f: rewrite(f, [stamped(changed(load_rows_of(f), instruction="easy")[0]), load_rows_of(f)[1]]),
         "the rows do not match the card",
     ),
     "a_hash": (lambda f: rewrite(f, changed(load_rows_of(f), row_sha256="0" * 64)), "row 'toy-a' was changed"),
-    "no_hash": (lambda f: rewrite(f, changed(load_rows_of(f), row_sha256=None)), "row 'toy-a' was changed"),
-    "a_row_removed": (lambda f: rewrite(f, load_rows_of(f)[:1]), "the rows do not match the card"),
-    "a_row_twice": (lambda f: rewrite(f, load_rows_of(f) * 2), "the rows do not match the card"),
     "a_renamed_row": (
         lambda f: rewrite(f, [stamped({**load_rows_of(f)[0], "instance_id": "toy-c"}), load_rows_of(f)[1]]),
         "the rows do not match the card",
@@ -359,12 +332,12 @@ TAMPERED: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: rewrite(f, [stamped({**load_rows_of(f)[0], "instance_id": "../../../x"}), load_rows_of(f)[1]]),
         "instance_id '../../../x' is not a plain name",
     ),
-    "no_rows": (lambda f: rewrite(f, []), "cannot be read (ValueError: no rows)"),
+    "no_rows": (lambda f: rewrite(f, []), "the rows do not match the card"),
     "other_columns": (
         lambda f: pyarrow.parquet.write_table(pyarrow.table({"x": [1]}), f / DATA_FILE),
         "instance_id None is not a plain name",
     ),
-    "version_of_the_card": (version_of_card, "rows of version 1.2.3, where the card says 1.2.4"),
+    "version_of_the_card": (version_of_card, "rows of another version than the card's, 1.2.4"),
     "damaged_parquet": (
         lambda f: (f / DATA_FILE).write_bytes((f / DATA_FILE).read_bytes()[:-100]),
         f"{DATA_FILE} cannot be read",
@@ -372,8 +345,6 @@ TAMPERED: dict[str, tuple[Callable[[Path], object], str]] = {
     "no_parquet": (lambda f: (f / DATA_FILE).unlink(), f"no {DATA_FILE}"),
     "no_card": (lambda f: (f / "README.md").unlink(), "no README.md"),
     "no_stamp": (without_stamp, "no `lmrbench` entry"),
-    "no_header": (lambda f: (f / "README.md").write_text("# LMR-Bench\n"), "no `lmrbench` entry"),
-    "header_is_a_list": (lambda f: (f / "README.md").write_text("---\n- a\n---\n"), "no `lmrbench` entry"),
     "header_is_no_yaml": (lambda f: (f / "README.md").write_text("---\na: [\n---\n"), "no `lmrbench` entry"),
     "card_is_no_text": (lambda f: (f / "README.md").write_bytes(b"\xff\xfe"), "no `lmrbench` entry"),
 }

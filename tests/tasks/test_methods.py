@@ -8,9 +8,8 @@ import pytest
 import yaml
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.source import SourceError
 from lmrbench_data.loader import FUNCTION, METHOD
-from lmrbench_data.tasks.masking import drop_unused_imports, mask_function, remove_definition
+from lmrbench_data.tasks.masking import drop_unused_imports, mask_function
 from lmrbench_data.tasks.task_folders import choose_config, choose_folders, load_tasks
 from lmrbench_evaluate.checks.lint import lint_tasks
 
@@ -107,20 +106,8 @@ def test_a_method_masks_its_functions_and_what_only_they_need(toy_method: Path) 
     assert {name for name in task.repo if masked[name] != task.repo[name]} == {"filters.py", "scale.py"}
 
 
-def test_a_method_changes_nothing_in_the_rows_of_functions(toy_method: Path) -> None:
-    [task] = load_tasks(benchmark=toy_method)
-    [function] = task.implementations
-    assert task.masked_repo(function)["filters.py"].data.decode() == FILTERS
-    assert [item.instance_id for one in load_tasks(["90-toy"], toy_method, METHOD) for item in one.instances] == [
-        "toy-method"
-    ]
-    (toy_method / "90-toy" / "method.yaml").unlink()
-    assert load_tasks(benchmark=toy_method, config=METHOD) == []
-
-
 #: changes of method.yaml → what the message names
 MALFORMED: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "unknown_key": ({"contract": "x" * 50}, ["top level", "unknown key contract"]),
     "a_name": ({"instance_id": "toy"}, ["instance_id", "ends with -method"]),
     "a_missing_function": ({"goals": {"filters.py": ["gone"]}, "remove": {}}, ["filters.py: ", "gone"]),
     "a_goal_that_is_removed": ({"remove": {"filters.py": ["Filter"]}}, ["remove", "'Filter'", "goal function"]),
@@ -161,16 +148,6 @@ def test_an_instance_id_belongs_to_one_task(toy_method: Path) -> None:
     [task] = load_tasks(["toy-method"], toy_method, METHOD)
     assert task.method is not None
     assert task.instances == (task.method,)
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [("A.gone", "0 definitions of 'A.gone'"), ("B.f", "0 top-level classes 'B'"), ("C.only", "shares its statement")],
-)
-def test_a_member_that_cannot_be_removed_is_an_error(name: str, message: str) -> None:
-    source = "class A:\n    def f(self):\n        return 1\n\n    x = 2\n\n\nclass C:\n    only = 1\n"
-    with pytest.raises(SourceError, match=message):
-        remove_definition(source, name)
 
 
 def test_imports_stay_if_anything_reads_them() -> None:

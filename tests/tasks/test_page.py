@@ -2,9 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
-from lmrbench_data.base.errors import InputError
 from lmrbench_data.tasks.overview import render_page
 from lmrbench_data.tasks.task_folders import load_tasks
 from support.toy_choices import add_toy_choices
@@ -36,10 +33,3 @@ def test_choices_and_the_attempts_of_readers_are_listed(toy_benchmark: Path) -> 
     assert f"- with a shell: 1 of 1 reproduced; {settled}; {split}" in lines
     otherwise = "weights: none of the options, average: count (published)"
     assert f"| `toy-underspecified-1` | without a shell | 20 s | no | 0/2 | {otherwise} |" in lines
-
-
-def test_a_malformed_file_of_readers_is_one_error(toy_benchmark: Path) -> None:
-    add_toy_choices(toy_benchmark)
-    (toy_benchmark / "choice_readers.yaml").write_text("toy-counterfactual-1:\n- {shell: 1}\n")
-    with pytest.raises(InputError, match=r"toy-counterfactual-1\[0\].shell: 1 is not of type"):
-        render_page(load_tasks(benchmark=toy_benchmark))
