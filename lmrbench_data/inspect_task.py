@@ -88,7 +88,7 @@ def lmr_bench(
     )
 
 
-@scorer(metrics={level: [mean(), stderr()] for level in LEVELS}, name="verdict")
+@scorer(metrics={level: [mean(), stderr()] for level in LEVELS})
 def verdict(
     track: str = "paper",
     setting: str = "standard",

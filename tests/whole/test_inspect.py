@@ -54,6 +54,24 @@ def evaluate(server: Server, toy: Path, folder: Path, *options: str) -> tuple[An
     return (read_eval_log(logs[0]) if logs else None), done.stdout + done.stderr
 
 
+def score_again(log: Any, toy: Path) -> Any:
+    """Take the scores out of a log, and run `inspect score` as the docs say."""
+    from inspect_ai.log import read_eval_log, write_eval_log
+
+    write_eval_log(log.model_copy(update={"results": None, "samples": [_without_scores(item) for item in log.samples]}))
+    program = str(Path(sys.executable).with_name("inspect"))
+    line = [program, "score", log.location, "--scorer", "lmrbench_data/verdict", "--action", "overwrite", "--overwrite"]
+    line += ["-S", f"dataset={toy}", "-S", "sandbox=local", "-S", "track=contract", "--display", "plain"]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"MY_API_KEY": "k"}
+    done = subprocess.run(line, cwd=toy, env=environment, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return read_eval_log(log.location)
+
+
+def _without_scores(sample: Any) -> Any:
+    return sample.model_copy(update={"scores": {}})
+
+
 def test_a_model_is_scored_by_our_verdict(server: Server, toy: Path, toy_row: DatasetRow, tmp_path: Path) -> None:
     """Right, right in the core cases only, refused, and wrong: each level has its own mean, each score says why."""
     careless = TOY_ANSWER.replace(":\n", ":\n    if not values:\n        raise ValueError\n", 1)
@@ -87,6 +105,10 @@ def test_a_model_is_scored_by_our_verdict(server: Server, toy: Path, toy_row: Da
     assert asked.user == build_prompt(row, track="contract", paper=row["paper_text"].strip()).messages[1]["content"]
     assert log.eval.metadata["track"] == "contract"
     assert "golden" not in log.samples[0].target
+    again = score_again(log, toy)
+    assert {sample.id: sample.scores["verdict"].value for sample in again.samples} == {
+        name: score.value for name, score in scores.items()
+    }
 
 
 def test_failing_sandbox_is_an_error_of_the_sample(server: Server, toy: Path, tmp_path: Path) -> None:
