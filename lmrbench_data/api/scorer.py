@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from lmrbench_evaluate.predictions.prediction import FORMS, Prediction, prediction_of
+from lmrbench_evaluate.predictions.prediction import FORMS, OBJECTS, Prediction, prediction_of
 from lmrbench_evaluate.predictions.sources import BadRow, raw_rows
 from lmrbench_evaluate.runs.evaluation import select
 from lmrbench_evaluate.sandbox import open_sandbox
@@ -163,9 +163,10 @@ class Scorer:
             if isinstance(name, str) and name not in self._rows:
                 raise InputError(f"{place}: this scorer has no instance {name!r}{did_you_mean(name, self._rows)}")
             # A mistake of the caller, which would give every answer the reward 0.
-            if not any(isinstance(row.get(form), str | Mapping) for form in FORMS):
-                answers = ", ".join(f"{name} ({type(value).__name__})" for name, value in row.items())
-                raise InputError(f"{place}: has no answer; give one of {', '.join(FORMS)} as text, not {answers}")
+            answers = [(form, row[form]) for form in FORMS if row.get(form) is not None]
+            if [isinstance(answer, (str, Mapping) if form in OBJECTS else str) for form, answer in answers] != [True]:
+                columns = ", ".join(f"{name} ({type(value).__name__})" for name, value in row.items())
+                raise InputError(f"{place}: needs text in exactly one of {', '.join(FORMS)}; it has {columns}")
         found = prediction_of(place, named, self._rows.keys())
         if isinstance(found, BadRow):
             raise InputError(str(found))

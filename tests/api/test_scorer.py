@@ -20,7 +20,7 @@ WRONG = "def scale(values, factor):\n    return [value + factor for value in val
 BROKEN = "def scale(values, factor):\n    raise ValueError('no idea')\n"
 
 
-def row(answer: str, **more: Any) -> dict[str, Any]:
+def row(answer: Any, **more: Any) -> dict[str, Any]:
     return {"instance_id": "toy-scale", "goal_file": answer, **more}
 
 
@@ -89,8 +89,13 @@ def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset:
         (["answer"], "row 0: a row must be a JSON object"),
         (
             [{"instance_id": "toy-scale", "fucntion": ""}],
-            "row 0: has no answer; give one of function, .* not instance_id",
+            r"row 0: .* exactly one of function, .* has .* fucntion \(str\)",
         ),
+        ([row(None)], r"row 0: .* exactly one of function, .* has .* goal_file \(NoneType\)"),
+        ([row([{"role": "assistant", "content": TOY_ANSWER}])], r"goal_file \(list\)"),
+        ([row({"role": "assistant", "content": TOY_ANSWER})], r"goal_file \(dict\)"),
+        ([row(ValueError(TOY_ANSWER))], r"goal_file \(ValueError\)"),
+        ([row(TOY_ANSWER, function=TOY_ANSWER)], r"goal_file \(str\), function \(str\)"),
         (row(TOY_ANSWER), "rows: give a list of prediction rows, not {'goal_file'"),
         ("answer", "rows: give a list of prediction rows, not 'answer'"),
         (None, "rows: give a list of prediction rows, not None"),
