@@ -200,14 +200,13 @@ def published_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator["World
 
 @pytest.fixture
 def world(published_world: "World") -> "World":
-    """The published world with empty results and model repositories, no verification begun, and no network faults."""
-    from support.hub_world import MODEL, RESULTS
+    """The published world with an empty results repository, no verification begun, and no network faults."""
+    from support.hub_world import RESULTS
 
     hub = published_world.hub
     hub.faults, hub.meanwhile, hub.requests = [], [], []
-    for kind, name in (("datasets", RESULTS), ("models", MODEL)):
-        hub.store.repos.pop((kind, name), None)
-        hub.commit(name, {".gitattributes": b""}, "main", kind=kind)
+    hub.store.repos.pop(("datasets", RESULTS), None)
+    hub.commit(RESULTS, {".gitattributes": b""}, "main")
     shutil.rmtree(published_world.folder / "lmrbench-cache" / "verify", ignore_errors=True)
     return published_world
 

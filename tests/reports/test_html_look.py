@@ -8,7 +8,7 @@ import pytest
 
 from lmrbench_evaluate.reports.html import render_html
 from lmrbench_evaluate.reports.report import make_report
-from support.colours import RGB, SIGHTS, contrast, least_difference
+from support.colours import RGB, contrast
 from support.runs import two_levels, write_run
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def colour(browser: "Chrome", selector: str, name: str = "backgroundColor") -> R
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_page_fits_screens_and_colours_stay_distinct(browser: "Chrome", page: Path) -> None:
+def test_page_fits_screens_and_its_text_has_contrast(browser: "Chrome", page: Path) -> None:
     for width in (1440, 390):
         resize(browser, width)
         browser.get(page.as_uri())
@@ -68,9 +68,6 @@ def test_page_fits_screens_and_colours_stay_distinct(browser: "Chrome", page: Pa
         for name, back in backs.items():
             assert contrast(colour(browser, name, "color"), back) >= 4.5, (scheme, name)
         assert contrast(colour(browser, ".facts", "color"), colour(browser, "body")) >= 4.5, scheme
-        outcomes = [backs[f".legend .{name}"] for name in ("robust", "reproduced", "failed")]
-        for sight in SIGHTS:
-            assert least_difference(outcomes, sight) >= 30, (scheme, sight)
         strong, weak = colour(browser, ".bar.ranks i"), colour(browser, ".bar:not(.ranks) i")
         panel = colour(browser, "figure")
         assert contrast(strong, panel) > contrast(weak, panel) >= 3, scheme

@@ -20,7 +20,7 @@ from support.toy_choices import COUNTERFACTUAL, add_toy_choices
 from support.toy_method import add_toy_method
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
-DATASET, RESULTS, MODEL = "org/lmr-bench", "org/results", "org/model"
+DATASET, RESULTS = "org/lmr-bench", "org/results"
 #: A program that marks the tasks in `benchmark` as proved.
 PASS_FOR_CHECKED = """
 from pathlib import Path

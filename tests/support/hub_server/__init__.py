@@ -7,8 +7,7 @@ Run the client in a separate process with `Hub.environment`: HF_ENDPOINT is read
 import json
 import re
 import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -28,16 +27,13 @@ class Fault:
     Attributes:
         pattern: searched in `METHOD /path?query`.
         kind: `drop` closes the connection before the request takes effect, `lose` after; a number is a status to return
-            without effect; `slow` waits first.
+            without effect.
         times: number of requests; later ones succeed.
-        headers: response headers, such as Retry-After.
     """
 
     pattern: str
     kind: str | int
     times: int = 1
-    headers: Mapping[str, str] | None = None
-    seconds: float = 1.0
 
 
 @dataclass
@@ -91,24 +87,24 @@ class Hub(LoopbackServer):
         """Accept a token."""
         self.store.users[token] = User(name, role, orgs, expired)
 
-    def commit(self, repo: str, files: Files, *refs: str, kind: str = "datasets", title: str = "commit") -> str:
+    def commit(self, repo: str, files: Files, *refs: str) -> str:
         """Commit exactly these files to a repository, creating it if necessary.
 
         `refs` then point to the commit, even if they pointed elsewhere: `main` and `refs/pr/N`; other names are tags.
         """
         with self._lock:
             named = [ref if ref == "main" or ref.startswith("refs/") else f"tags/{ref}" for ref in refs]
-            made = self.store.add_commit(kind, repo, files, named[0] if named else "main", title, "somebody")
-            self.store.repos[kind, repo].refs.update(dict.fromkeys(named, made.sha))
+            made = self.store.add_commit("datasets", repo, files, named[0] if named else "main", "commit", "somebody")
+            self.store.repos["datasets", repo].refs.update(dict.fromkeys(named, made.sha))
         return made.sha
 
-    def repo(self, name: str, kind: str = "datasets") -> Repo:
+    def repo(self, name: str) -> Repo:
         """Return a repository."""
-        return self.store.repos[kind, name]
+        return self.store.repos["datasets", name]
 
-    def files(self, name: str, revision: str = "main", kind: str = "datasets") -> Files:
+    def files(self, name: str, revision: str = "main") -> Files:
         """Return the files of a revision."""
-        return self.repo(name, kind).resolve(revision).files
+        return self.repo(name).resolve(revision).files
 
     def handle(self, request: Request) -> Answer | None:
         """Return the response, or None to close the connection."""
@@ -125,11 +121,9 @@ class Hub(LoopbackServer):
             item.act()
         if self.drops or (fault and fault.kind == "drop"):
             return None
-        if fault and fault.kind == "slow":
-            time.sleep(fault.seconds)
         if fault and isinstance(fault.kind, int):
             content = json.dumps({"error": f"injected {fault.kind}"}).encode()
-            return Answer(content, fault.kind, {"Content-Type": "application/json", **(fault.headers or {})})
+            return Answer(content, fault.kind, {"Content-Type": "application/json"})
         try:
             with self._lock:
                 answer = self._api.answer(request)

@@ -284,27 +284,22 @@ def discussion(api: Api, request: Request, user: User | None, match: re.Match[st
     return _json({**_discussion(repo, item), **details})
 
 
-@route("POST", _REPO + r"/discussions/(?P<num>\d+)/(?P<action>comment|status)")
+@route("POST", _REPO + r"/discussions/(?P<num>\d+)/status")
 def act(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
     if user is None:
         raise Refused(401, "Invalid username or password.")
     repo = api.repo(match)
     item = _pull_request(repo, match)
-    body = request.json() if request.body else {}
-    text = (body or {}).get("comment")
-    if match["action"] == "status":
-        if user.name != item.author:
-            api.store.check_may_write(repo.name, user)
-        if item.status == body["status"]:
-            raise Refused(400, f"This pull request is {item.status} already")
-        item.status = body["status"]
-    if text:
+    body = request.json()
+    if user.name != item.author:
+        api.store.check_may_write(repo.name, user)
+    if item.status == body["status"]:
+        raise Refused(400, f"This pull request is {item.status} already")
+    item.status = body["status"]
+    if text := body.get("comment"):
         item.comments.append((user.name, text))
-    data = {"edited": False, "hidden": False, "latest": {"raw": text or ""}}
-    event = {"id": "0" * 24, "type": "comment", "createdAt": item.created, "author": {"name": user.name}, "data": data}
-    if match["action"] == "status":
-        return _json({"newStatus": {**event, "type": "status-change", "data": {"status": item.status}}})
-    return _json({"newMessage": event})
+    event = {"id": "0" * 24, "type": "status-change", "createdAt": item.created, "author": {"name": user.name}}
+    return _json({"newStatus": {**event, "data": {"status": item.status}}})
 
 
 def _pull_request(repo: Repo, match: re.Match[str]) -> PullRequest:

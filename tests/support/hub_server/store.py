@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 Files = Mapping[str, bytes]
-#: Kinds of repositories, as in URLs of the API.
-KINDS = ("models", "datasets", "spaces")
 
 
 class Refused(Exception):
