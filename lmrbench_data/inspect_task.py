@@ -53,9 +53,6 @@ def lmr_bench(
         config: configuration of the dataset: `function` or `method`.
         sandbox: sandbox for the tests: `auto`, `docker`, `bwrap` or `local`; not Inspect's own.
         workers: number of concurrent sandboxes.
-
-    Raises:
-        PrerequisiteError: a choice or an instance is unknown, or a PDF is missing; Inspect prints it as one line.
     """
     with _errors_in_one_line():
         check_track(track)
@@ -63,9 +60,8 @@ def lmr_bench(
             raise ArgumentError("workers", f"must be at least 1, not {workers}")
         names = instances.split(",") if isinstance(instances, str) else instances
         rows = choose_rows(load_rows(dataset, config), [name.strip() for name in names if name.strip()])
-        texts = [paper_text(row, paper, paper_pages) for row in rows]
         prompts = [
-            build_prompt(row, setting=setting, track=track, paper=text) for row, text in zip(rows, texts, strict=True)
+            build_prompt(row, setting=setting, track=track, paper=paper_text(row, paper, paper_pages)) for row in rows
         ]
     samples = []
     for row, prompt in zip(rows, prompts, strict=True):
@@ -78,13 +74,7 @@ def lmr_bench(
         solver=generate(),
         scorer=verdict(track=track, setting=setting, dataset=dataset, config=config, sandbox=sandbox, workers=workers),
         version=rows[0]["benchmark_version"],
-        metadata={
-            "dataset_sha256": dataset_sha256(rows),
-            "prompt_version": prompt_version(config),
-            "config": config,
-            "setting": setting,
-            "track": track,
-        },
+        metadata={"dataset_sha256": dataset_sha256(rows), "prompt_version": prompt_version(config)},
     )
 
 

@@ -47,7 +47,6 @@ MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 #: Most bytes of a dataset in memory.
 MAX_TABLE_BYTES = 512 * 1024 * 1024
 MAX_CARD = 100_000
-_BATCH_ROWS = 16
 _AGAIN = "download or build it again"
 #: An instance id: safe as a file name, in a URL and in a table.
 PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
@@ -207,7 +206,7 @@ def _read_bounded(path: Path) -> pyarrow.Table:
     # releases memory during Python's shutdown crashes the process.
     file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(path.read_bytes()), pre_buffer=False)
     batches: list[pyarrow.RecordBatch] = []
-    for batch in file.iter_batches(_BATCH_ROWS, use_threads=False):
+    for batch in file.iter_batches(16, use_threads=False):
         batches.append(batch)
         if sum(item.nbytes for item in batches) > MAX_TABLE_BYTES:
             raise ValueError(f"unpacks to more than {MAX_TABLE_BYTES} bytes")

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 from lmrbench_evaluate.predictions.prediction import FORMS, OBJECTS, Prediction, prediction_of
 from lmrbench_evaluate.predictions.sources import BadRow, raw_rows
@@ -54,7 +54,7 @@ class _Checked(Settings):
     timeout_scale: float = option(ge=0.01, le=100)
 
 
-class Scorer:
+class Scorer(contextlib.AbstractContextManager["Scorer"]):
     """Scores answers in warm containers; a context manager, safe to use from several threads.
 
         with lmr.Scorer(instances=["dpo-preference-loss"], workers=2) as scorer:
@@ -133,10 +133,6 @@ class Scorer:
         self._stop.set()
         self._sandbox.close()
         self._pool.shutdown(cancel_futures=True)
-
-    def __enter__(self) -> Self:
-        """Return the scorer itself."""
-        return self
 
     def __exit__(self, *error: object) -> None:
         """Close it."""

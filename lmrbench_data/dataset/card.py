@@ -6,7 +6,7 @@ Every number and table in a card is computed from the rows.
 import json
 import re
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,8 +104,10 @@ def _info(name: str, table: Table, benchmark: Benchmark) -> dict[str, Any]:
     }
 
 
-def render_eval_yaml(benchmark: Benchmark, configs: Container[str]) -> str:
+def render_eval_yaml(benchmark: Benchmark, configs: Collection[str]) -> str:
     """Render the Hub's benchmark registration; tasks on configurations that the dataset lacks are left out."""
     template = (cards_folder() / "eval.yaml").read_text(encoding="utf-8")
-    text = template.replace("{{ title }}", json.dumps(benchmark.title)).replace("{{ split }}", SPLIT)
+    values = {"title": json.dumps(benchmark.title), "split": SPLIT}
+    values["framework"] = "harbor" if set(configs) == {UNDERSPECIFIED} else "inspect-ai"  # experiments need a shell
+    text = re.sub(r"\{\{ (\w+) \}\}", lambda name: values[name[1]], template)
     return _TASK.sub(lambda task: task[0] if task["config"] in configs else "", text)

@@ -1,6 +1,7 @@
 """Task folders for Harbor: the workspace that an agent sees, the reference, and a verifier made of our modules.
 
 ```
+DIR/registry.json      a dataset of Harbor for each configuration
 DIR/<instance>/
   task.toml            resources, limits, metadata
   instruction.md       TASK.md
@@ -14,8 +15,10 @@ the same test.sh in the agent's container.
 """
 
 import json
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from lmrbench_evaluate.predictions.prediction import check_track
@@ -23,6 +26,8 @@ from lmrbench_evaluate.runner import runner_sha256
 from lmrbench_evaluate.sandbox.base import START_S
 from lmrbench_evaluate.sandbox.meter import wall_limit
 
+from ..base.errors import InputError
+from ..base.files import write_atomically
 from ..base.progress import Progress
 from ..base.version import __version__
 from ..dataset.load import load_rows
@@ -31,7 +36,7 @@ from ..generation.settings import AgentSettings
 from ..generation.workspace import REPO, TASK, workspace_files
 from ..loader import CONFIGS, File, NoConfigError
 from ..tasks.environments import registry_tag
-from .folders import write_folder
+from .folders import MARKER, write_folder
 from .harness_zip import harness_zip
 from .settings import PUBLIC, HarborSettings
 from .verifier import ROW, row_bytes
@@ -41,6 +46,8 @@ WORKDIR = "/app"
 _ORG = "lmr-bench"
 _SCHEMA_VERSION = "1.4"
 _BUILD_S = 3600
+#: Marks a registry as ours.
+_MADE_BY = "written by `lmrbench export harbor`"
 #: Memory beside that of tested code, for the harness or for an agent that runs inside.
 _MORE_MEMORY_MB = 1024
 _ENVIRONMENT = f"FROM {{image}}\nWORKDIR {WORKDIR}\nCOPY workspace/ {WORKDIR}/\n"
@@ -75,12 +82,31 @@ def export_harbor(settings: HarborSettings, progress: Progress | None = None) ->
     """Write a task folder for each row; folders that are up to date stay untouched."""
     progress = progress or Progress()
     rows, written = _rows(settings), 0
+    registry = settings.out / "registry.json"
+    if registry.exists() and _MADE_BY not in registry.read_text(encoding="utf-8", errors="replace"):
+        raise InputError(f"{registry}: not an export of lmrbench; give a new folder, or remove it")
     progress.start(len(rows))
     for row in rows:
         files = harbor_task(row, track=settings.track, network=settings.network)
         written += write_folder(settings.out / row["instance_id"], files)
         progress.step(config_of(row))
+    write_atomically(registry, json.dumps(list(_datasets(settings.out)), indent=1) + "\n")
     return Exported([row["instance_id"] for row in rows], written)
+
+
+def _datasets(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the entries of registry.json, for all exported tasks of a folder."""
+    tasks: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for task in sorted(path.parent for path in folder.glob(f"*/{MARKER}")):
+        try:
+            facts = tomllib.loads((task / "task.toml").read_text(encoding="utf-8"))
+            key = facts["metadata"]["config"], facts["task"]["version"]
+        except (OSError, ValueError, LookupError) as error:
+            raise InputError(f"{task}: damaged ({type(error).__name__}); remove it, and export again") from error
+        tasks.setdefault(key, []).append({"name": task.name, "path": task.name})
+    for (config, version), found in sorted(tasks.items()):
+        description = f"LMR-Bench, configuration {config}; {_MADE_BY}"
+        yield {"name": config, "version": version, "description": description, "tasks": found}
 
 
 def _rows(settings: HarborSettings) -> list[DatasetRow]:
@@ -144,6 +170,7 @@ def _task(row: DatasetRow, track: str, network: str) -> dict[str, Any]:
             "paper_title": row["paper_title"],
             "license": row["license"],
             "canary": row["canary"],
+            **({"cpu_budget_s": row["cpu_budget_s"]} if "cpu_budget_s" in row else {}),
             "row_sha256": row["row_sha256"],
             "harness_version": __version__,
             "runner_sha256": runner_sha256(),

@@ -128,26 +128,17 @@ def _regions(path: Path, paper: str) -> Iterator[tuple[str, str]]:
 
 
 def render_paper(paper: str, texts: Mapping[str, str] | None = None) -> str:
-    """Return a paper without the marks of its regions.
-
-    Args:
-        paper: paper.md.
-        texts: choice → text for its region; the published one by default.
-    """
+    """Return paper.md without the marks of its regions, with the published text or another one (by choice) in each."""
     return _REGION.sub(lambda region: (texts or {}).get(region[1], region[2]), paper)
 
 
 def draw(
     choices: Sequence[Choice], numbers: random.Random, known: Iterable[Mapping[str, str]], *, at_least: int
 ) -> list[dict[str, str]]:
-    """Return all combinations of options in random order, without the known ones.
+    """Return all combinations of options in random order, without the known ones: choice → unpublished option.
 
     Args:
-        known: combinations to leave out.
         at_least: smallest number of options that are not the published ones.
-
-    Returns:
-        Choice → option, for the options that were not published.
     """
     seen = [dict(chosen) for chosen in known]
     every = itertools.product(*(choice.options for choice in choices))
@@ -159,11 +150,7 @@ def draw(
 
 
 def with_options(repo: Mapping[str, File], choices: Iterable[Choice], chosen: Mapping[str, str]) -> dict[str, File]:
-    """Return a reference repository with other options.
-
-    Args:
-        chosen: choice → option; the published one by default.
-    """
+    """Return a reference repository with other options, by choice; the published ones are in it."""
     files = dict(repo)
     for choice in choices:
         option = chosen.get(choice.name, choice.published)

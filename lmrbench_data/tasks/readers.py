@@ -72,10 +72,9 @@ def recited(tasks: Sequence[Task]) -> Total:
     total = Total(UNDERSPECIFIED, "none: the published options", 0)
     for task in tasks:
         for item in task.underspecified:
-            for choice in task.choices:
-                if choice.name in item.open:
-                    is_published = item.option_of(choice) == choice.published
-                    total.choices.append(SettledChoice(is_published, len(choice.options), is_published))
+            for choice in (choice for choice in task.choices if choice.name in item.open):
+                is_published = item.option_of(choice) == choice.published
+                total.choices.append(SettledChoice(is_published, len(choice.options), is_published))
     return total
 
 

@@ -228,11 +228,7 @@ class Task:
         return {**self.repo, **experiments}
 
     def paper_of(self, instance: Instance, tables: Tables | None = None) -> str:
-        """Return the paper that a model sees.
-
-        Args:
-            tables: recorded results of an underspecified instance.
-        """
+        """Return the paper that a model sees; the tables are recorded results of an underspecified instance."""
         chosen = instance.chosen if isinstance(instance, Altered) else {}
         texts = {item.name: item.texts[chosen[item.name]] for item in self.choices if item.name in chosen}
         if isinstance(instance, Underspecified):

@@ -55,6 +55,12 @@ def test_an_agent_sees_the_workspace_and_the_answer_is_in_the_solution_alone(
     assert task["environment"]["memory_mb"] > row["tests"]["memory_mb"]
     assert task["verifier"]["timeout_sec"] > row["tests"]["timeout_s"]
     assert task["metadata"]["paper_title"] == row["paper_title"]
+    assert "cpu_budget_s" not in task["metadata"]
+
+
+def test_budget_of_experiments_is_stated(toy_row: DatasetRow) -> None:
+    task = tomllib.loads(harbor_task({**toy_row, "cpu_budget_s": 20})["task.toml"].data.decode())
+    assert task["metadata"]["cpu_budget_s"] == 20
 
 
 def test_the_harness_of_the_verifier_holds_no_task(toy_row: DatasetRow) -> None:
@@ -80,6 +86,9 @@ def test_exports_are_reproducible_and_replace_only_their_own_folders(
     assert (first["instances"], first["written"]) == (["toy-method", "toy-scale"], 2)
     assert json.loads(export("two").stdout)["written"] == 2
     assert content("one") == content("two")
+    functions, methods = json.loads((tmp_path / "one/registry.json").read_text())
+    assert (functions["name"], functions["tasks"]) == ("function", [{"name": "toy-scale", "path": "toy-scale"}])
+    assert (methods["name"], [item["path"] for item in methods["tasks"]]) == ("method", ["toy-method"])
     assert json.loads(export("one").stdout)["written"] == 0
     changed = export("one", "--instance", "toy-scale", "--network", "public")
     assert json.loads(changed.stdout)["written"] == 1
@@ -90,6 +99,10 @@ def test_exports_are_reproducible_and_replace_only_their_own_folders(
     assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1)
     assert "not an export of lmrbench" in refused.stderr
     assert content("mine").keys() == {"toy-scale/notes.txt"}
+    (tmp_path / "four").mkdir()
+    (tmp_path / "four" / "registry.json").write_text("[]")
+    assert "registry.json: not an export of lmrbench" in export("four").stderr
+    assert content("four").keys() == {"registry.json"}
     contract = export("three", "--track", "contract")
     assert (contract.returncode, len(contract.stderr.splitlines())) == (1, 1)
 

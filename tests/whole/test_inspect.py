@@ -103,7 +103,7 @@ def test_a_model_is_scored_by_our_verdict(server: Server, toy: Path, toy_row: Da
     row = {**toy_row, "paper_title": "Paper a"}
     asked = next(request for request in server.requests if "Paper a" in request.user)
     assert asked.user == build_prompt(row, track="contract", paper=row["paper_text"].strip()).messages[1]["content"]
-    assert log.eval.metadata["track"] == "contract"
+    assert log.eval.task_args["track"] == "contract"
     assert "golden" not in log.samples[0].target
     again = score_again(log, toy)
     assert {sample.id: sample.scores["verdict"].value for sample in again.samples} == {
