@@ -161,7 +161,7 @@ def harbor(settings: HarborSettings, as_json: Json = False) -> None:
     """Write a task folder for Harbor per instance.
 
     Each folder has the workspace, the reference and a verifier that gives our verdict as rewards. The folders hold the
-    hidden tests and the answers. Re-run the command to resume; it replaces only its own folders.
+    hidden tests and the answers. A repeated command replaces only its own folders.
 
     Example: lmrbench export harbor tasks --config method
     """
@@ -170,10 +170,10 @@ def harbor(settings: HarborSettings, as_json: Json = False) -> None:
 
     kept = f"finished folders are in {settings.out}"
     with progress_bar("tasks", shown=not as_json, kept=kept) as progress:
-        done = export_harbor(settings, progress)
+        instances = export_harbor(settings, progress)
     emit(
-        {"folder": str(settings.out), "instances": done.instances, "written": done.written},
+        {"folder": str(settings.out), "instances": instances},
         as_json,
-        f"{settings.out}: {counted(len(done.instances), 'task')}, {done.written} written",
+        f"{settings.out}: {counted(len(instances), 'task')}",
         f"run with: harbor run -p {settings.out} -a AGENT -m MODEL",
     )

@@ -19,7 +19,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from lmrbench_evaluate.predictions.prediction import check_track
 from lmrbench_evaluate.runner import runner_sha256
@@ -70,28 +70,19 @@ cp -R "$(dirname "$0")/files/." {WORKDIR}/{REPO}/
 """
 
 
-class Exported(NamedTuple):
-    """The result of an export."""
-
-    instances: list[str]
-    written: int
-    """The number of instances whose files were new or had changed."""
-
-
-def export_harbor(settings: HarborSettings, progress: Progress | None = None) -> Exported:
-    """Write a task folder for each row; folders that are up to date stay untouched."""
-    progress = progress or Progress()
-    rows, written = _rows(settings), 0
+def export_harbor(settings: HarborSettings, progress: Progress | None = None) -> list[str]:
+    """Write a task folder for each row, and the registry; return the instances."""
+    progress, rows = progress or Progress(), _rows(settings)
     registry = settings.out / "registry.json"
     if registry.exists() and _MADE_BY not in registry.read_text(encoding="utf-8", errors="replace"):
         raise InputError(f"{registry}: not an export of lmrbench; give a new folder, or remove it")
     progress.start(len(rows))
     for row in rows:
         files = harbor_task(row, track=settings.track, network=settings.network)
-        written += write_folder(settings.out / row["instance_id"], files)
+        write_folder(settings.out / row["instance_id"], files)
         progress.step(config_of(row))
     write_atomically(registry, json.dumps(list(_datasets(settings.out)), indent=1) + "\n")
-    return Exported([row["instance_id"] for row in rows], written)
+    return [row["instance_id"] for row in rows]
 
 
 def _datasets(folder: Path) -> Iterator[dict[str, Any]]:

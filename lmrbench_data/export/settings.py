@@ -9,8 +9,7 @@ from ..base.settings import Settings, option
 from ..chat.endpoint import Instances
 from ..generation.settings import Track
 
-#: Network of exported environments.
-NO_NETWORK: Literal["none"] = "none"
+#: A network of exported environments.
 PUBLIC: Literal["public"] = "public"
 
 
@@ -23,5 +22,5 @@ class HarborSettings(Settings):
     track: Track = "paper"
     dataset: Dataset = "embedded"
     network: Literal["none", "public"] = option(
-        NO_NETWORK, "Network in the containers: none (a run may open single hosts), or public."
+        "none", "Network in the containers: none (a run may open single hosts), or public."
     )

@@ -72,7 +72,7 @@ def main() -> None:
             write_atomically(logs / REWARDS, json.dumps(rewards(row, verdict)) + "\n")
     except (LMRBenchError, OSError) as error:
         raise SystemExit(_failed(str(error))) from None
-    print(f"{row['instance_id']}: {'reproduced' if is_reproduced(verdict) else verdict.reason(core=True)}")
+    print(f"{row['instance_id']}: {verdict.reason(core=True) or 'reproduced'}")
 
 
 def grade_folder(row: DatasetRow, folder: Path, sandbox: Sandbox) -> Verdict:
@@ -84,11 +84,6 @@ def grade_folder(row: DatasetRow, folder: Path, sandbox: Sandbox) -> Verdict:
     return evaluate_repository(row, left.files, sandbox, row["docker_image"])
 
 
-def is_reproduced(verdict: Verdict) -> bool:
-    """Whether every core case passed."""
-    return verdict.core_status is Status.PASSED
-
-
 def rewards(row: DatasetRow, verdict: Verdict) -> dict[str, float]:
     """Return the rewards: numbers, with the same names in all rows of a configuration.
 
@@ -97,7 +92,10 @@ def rewards(row: DatasetRow, verdict: Verdict) -> dict[str, float]:
     implement the option that the row's paper states or shows, and those that implement the published one instead.
     """
     core = [case.status is Status.PASSED for case in verdict.cases if case.core]
-    found = {"reward": float(is_reproduced(verdict)), "core_cases": sum(core) / len(core) if core else 0.0}
+    found = {
+        "reward": float(verdict.core_status is Status.PASSED),
+        "core_cases": sum(core) / len(core) if core else 0.0,
+    }
     if config_of(row) == FUNCTION:
         found["robust"] = float(verdict.status is Status.PASSED)
     if "choices" in row:
