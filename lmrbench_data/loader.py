@@ -60,8 +60,6 @@ _FORMS = {
 _QUALIFIED_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 #: Invisible characters that Unicode calls printable.
 _INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
-#: Seconds within which the Hub has to answer a first question.
-HUB_TIMEOUT_S = 2.5
 #: Columns that row_sha256 leaves out: itself and the recorded outputs.
 _NOT_IN_IDENTITY = frozenset({"row_sha256", "expected", "recording"})
 
@@ -226,9 +224,8 @@ def _locate(spec: str, config: str) -> tuple[dict[str, str], Path, str]:
         return stamp, data, spec
     if re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", spec):
         return _download(*spec.partition("@")[::2], config)
-    if spec == "embedded":
-        raise LoadError("dataset 'embedded' needs the package: pip install lmrbench-data, then lmrbench_data.load()")
-    raise LoadError(f"dataset {spec!r}: no such folder; give a folder, org/name[@revision] or 'embedded'")
+    fix = "give a folder, org/name[@revision], or with the package (pip install lmrbench-data) 'embedded'"
+    raise LoadError(f"dataset {spec!r}: no such folder; {fix}")
 
 
 def _download(name: str, revision: str, config: str) -> tuple[dict[str, str], Path, str]:
@@ -272,7 +269,7 @@ def _download(name: str, revision: str, config: str) -> tuple[dict[str, str], Pa
 
 def hub_timeout() -> float:
     """Return the seconds within which the Hub has to answer a first request; its client may wait forever."""
-    return float(os.environ.get("HF_HUB_ETAG_TIMEOUT") or HUB_TIMEOUT_S)
+    return float(os.environ.get("HF_HUB_ETAG_TIMEOUT") or 2.5)
 
 
 def _verify(table: pyarrow.Table, stamp: Mapping[str, str], where: str) -> None:

@@ -1,7 +1,6 @@
 """Evaluate predictions of any kind."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,14 @@ def evaluate(
     chosen = RunSettings(**dict(settings, out=out))
     check_source(predictions)
     check_columns(chosen.map or {}, predictions)
-    with _readable(predictions) as source, _place(chosen, sandbox) as place:
+    with ExitStack() as stack:
+        source = predictions  # one that can be read twice
+        if isinstance(source, str) and source == STANDARD_INPUT:
+            source = stack.enter_context(copied_input())
+        elif not isinstance(source, str | Path | Piped):
+            source = [row for _, row in raw_rows(source)]
+        place = _open_place(chosen, sandbox)
+        stack.enter_context(place)
         summary = evaluate_predictions(source, chosen, load_rows(chosen.dataset, chosen.config), place, progress)
     log_bad_rows(summary.bad_rows, f"{summary.path}/run.json")
     run = Run(summary.path, summary)
@@ -59,22 +65,10 @@ def evaluate(
     return run
 
 
-def _place(settings: RunSettings, sandbox: str) -> Sandbox | Engine:
+def _open_place(settings: RunSettings, sandbox: str) -> Sandbox | Engine:
     """Open the place where answers run."""
     if settings.engine == "ray":
         from lmrbench_evaluate.runs.ray_engine import RayEngine
 
         return RayEngine(settings.ray_address, sandbox, settings.workers)
     return open_sandbox(sandbox, isolation=settings.isolation)
-
-
-@contextmanager
-def _readable(predictions: Source) -> Iterator[Source]:
-    """Make a source that can be read twice: copy rows of an iterator or a pipe."""
-    if isinstance(predictions, str) and predictions == STANDARD_INPUT:
-        with copied_input() as piped:
-            yield piped
-    elif isinstance(predictions, str | Path | Piped):
-        yield predictions
-    else:
-        yield [row for _, row in raw_rows(predictions)]

@@ -44,11 +44,7 @@ class Run(RunFolder):
         return bool(self.facts.get("complete"))
 
     def results(self) -> list[ResultRow]:
-        """Return the result of each prediction, in the order of the predictions.
-
-        Raises:
-            InputError: the folder is damaged.
-        """
+        """Return the result of each prediction, in the order of the predictions."""
         return list(self.rows())
 
     def to_pandas(self, judge_model: str | None = None) -> "pd.DataFrame":
