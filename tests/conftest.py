@@ -174,6 +174,14 @@ def method_row(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox)
     return recorded_method(add_toy_method(folder), local_sandbox)
 
 
+@pytest.fixture(scope="session")
+def toy_dataset(tmp_path_factory: pytest.TempPathFactory, toy_row: DatasetRow) -> Path:
+    """A dataset of the toy task, which no test changes."""
+    folder = tmp_path_factory.mktemp("dataset") / "toy"
+    write_dataset([toy_row], folder, load_benchmark())
+    return folder
+
+
 @pytest.fixture
 def evaluate(tmp_path: Path, toy_row: DatasetRow, monkeypatch: pytest.MonkeyPatch) -> Callable[..., lmr.Run]:
     """`lmr.evaluate` on the toy dataset, in local processes."""
@@ -204,7 +212,7 @@ def world(published_world: "World") -> "World":
     from support.hub_world import RESULTS
 
     hub = published_world.hub
-    hub.faults, hub.meanwhile, hub.requests = [], [], []
+    hub.faults, hub.requests = [], []
     hub.store.repos.pop(("datasets", RESULTS), None)
     hub.commit(RESULTS, {".gitattributes": b""}, "main")
     shutil.rmtree(published_world.folder / "lmrbench-cache" / "verify", ignore_errors=True)

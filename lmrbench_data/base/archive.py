@@ -16,11 +16,8 @@ from .errors import InputError
 IGNORED_PARTS = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".DS_Store", ".git"})
 
 
-def read_tree(folder: Path, skipped: list[str] | None = None) -> dict[str, File]:
+def read_tree(folder: Path) -> dict[str, File]:
     """Read all regular files below `folder`, sorted by relative POSIX path, except caches.
-
-    Args:
-        skipped: receives the names of symbolic links and special files, which are skipped instead of refused.
 
     Raises:
         InputError: the folder contains a symbolic link, a special file or an unsafe name.
@@ -32,9 +29,6 @@ def read_tree(folder: Path, skipped: list[str] | None = None) -> dict[str, File]
             continue
         mode = path.lstat().st_mode
         if stat.S_ISDIR(mode):
-            continue
-        if not stat.S_ISREG(mode) and skipped is not None:
-            skipped.append(relative.as_posix())
             continue
         if not stat.S_ISREG(mode):
             raise InputError(f"{path}: a link or a special file, which cannot be packed; remove it")

@@ -6,7 +6,6 @@ The index relies on syntax alone; no code runs. `base/uses.py` follows names thr
 import ast
 import builtins
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..loader import File
@@ -14,15 +13,6 @@ from .source import FunctionNode, SourceError, first_line, parse, split_lines
 
 #: Maximum number of imports to follow before a name counts as a library's.
 _MAX_HOPS = 10
-
-
-@dataclass
-class ClassParts:
-    """A class at the top of a file."""
-
-    node: ast.ClassDef
-    members: dict[str, ast.AST] = field(default_factory=dict)
-    """Methods, attributes of the class, and attributes that its methods assign to `self`."""
 
 
 class Module:
@@ -36,7 +26,8 @@ class Module:
         """
         self.path, self.source, self.tree = path, source, parse(source)
         self.defined: dict[str, ast.stmt] = {}
-        self.classes: dict[str, ClassParts] = {}
+        self.members: dict[str, dict[str, ast.AST]] = {}
+        """Class → its methods, its attributes, and those that its methods assign to `self`."""
         self.imports: dict[str, tuple[str, ...]] = {}
         self.stars: list[tuple[str, ...]] = []
         self._lines = split_lines(source)
@@ -45,7 +36,7 @@ class Module:
             match node:
                 case ast.ClassDef(name=name):
                     self.defined[name] = node
-                    self.classes[name] = ClassParts(node, dict(_members(node)))
+                    self.members[name] = dict(_members(node))
                 case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                     self.defined[name] = node
                 case ast.ImportFrom(names=[ast.alias(name="*")]):
@@ -70,7 +61,7 @@ class Module:
     def definition(self, name: str) -> ast.stmt | None:
         """The statement that defines `name` or `Class.member` at the top of the file."""
         owner, _, member = name.rpartition(".")
-        found = self.classes[owner].members.get(member) if owner in self.classes else self.defined.get(name)
+        found = self.members[owner].get(member) if owner in self.members else self.defined.get(name)
         return found if isinstance(found, ast.stmt) else None
 
     def functions(self) -> Iterator[tuple[str, FunctionNode]]:
@@ -78,8 +69,8 @@ class Module:
         for name, node in self.defined.items():
             if isinstance(node, FunctionNode):
                 yield name, node
-            elif name in self.classes:
-                members = self.classes[name].members.items()
+            elif name in self.members:
+                members = self.members[name].items()
                 yield from ((f"{name}.{member}", part) for member, part in members if isinstance(part, FunctionNode))
 
 

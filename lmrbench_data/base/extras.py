@@ -12,16 +12,6 @@ EXTRAS = {
 }
 
 
-def missing_modules(extra: str) -> list[str]:
-    """Return the modules of an extra that are not installed."""
-    return [name for name in EXTRAS[extra] if importlib.util.find_spec(name) is None]
-
-
-def install_command(*extras: str) -> str:
-    """Return the command that installs extras."""
-    return f"pip install 'lmrbench-data[{','.join(extras)}]'"
-
-
 def need(extra: str, what: str) -> None:
     """Check that an extra is installed, before work that needs it begins.
 
@@ -31,5 +21,6 @@ def need(extra: str, what: str) -> None:
     Raises:
         InputError: a module of the extra is not installed.
     """
-    if missing := missing_modules(extra):
-        raise InputError(f"{what} needs the extra `{extra}` ({', '.join(missing)} missing): {install_command(extra)}")
+    if missing := [name for name in EXTRAS[extra] if importlib.util.find_spec(name) is None]:
+        install = f"pip install 'lmrbench-data[{extra}]'"
+        raise InputError(f"{what} needs the extra `{extra}` ({', '.join(missing)} missing): {install}")

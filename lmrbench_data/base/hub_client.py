@@ -39,27 +39,16 @@ def open_hub(token: str | None = None) -> "HfApi":
     """Return the Hub's client, configured by the user's environment (HF_ENDPOINT, HF_TOKEN, `hf auth login`).
 
     Raises:
-        InputError, LostAnswerError: see `hub_errors`; the Hub has to answer soon (`reach_hub`).
+        InputError, LostAnswerError: see `hub_errors`; the Hub has to answer a request soon.
     """
-    from huggingface_hub import HfApi
+    from huggingface_hub import HfApi, get_session
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
     disable_progress_bars()
     api = HfApi(token=token, library_name="lmrbench")
     with hub_errors(api.endpoint):
-        reach_hub()
+        get_session().head(api.endpoint, timeout=hub_timeout()).close()
     return api
-
-
-def reach_hub() -> None:
-    """Ask the Hub for anything, once and briefly.
-
-    Raises:
-        Exception: the error of the client's HTTP library, or OSError: the Hub does not answer.
-    """
-    from huggingface_hub import constants, get_session
-
-    get_session().head(constants.ENDPOINT, timeout=hub_timeout()).close()
 
 
 @contextlib.contextmanager
@@ -98,12 +87,13 @@ def _explain(what: str, error: Any) -> Exception:
     if status == 401:
         # The Hub also answers 401 for a missing repository, unless the token may see it.
         return InputError(f"{what}: no such repository, or the token is missing or expired; run `hf auth login`")
-    if isinstance(error, errors.RepositoryNotFoundError):
-        return InputError(f"{what}: no such repository, or this token may not see it")
-    if isinstance(error, errors.RevisionNotFoundError):
-        return InputError(f"{what}: no such revision")
-    if isinstance(error, errors.EntryNotFoundError):
-        return InputError(f"{what}: no such file")
+    for kind, reason in (
+        (errors.RepositoryNotFoundError, "no such repository, or this token may not see it"),
+        (errors.RevisionNotFoundError, "no such revision"),
+        (errors.EntryNotFoundError, "no such file"),
+    ):
+        if isinstance(error, kind):
+            return InputError(f"{what}: {reason}")
     if status == 403:
         return InputError(f"{what}: not allowed; the token needs the `write` role for this repository ({message})")
     if status in (409, 412):

@@ -49,13 +49,6 @@ def read_log(path: Path, parse: Callable[[bytes], dict[str, Any] | None], fix: s
             start += len(line)
 
 
-def cut_tail(path: Path, end: int) -> None:
-    """Remove everything after the last whole row, which ends at byte `end`."""
-    if path.exists() and path.stat().st_size > end:
-        _log.warning("%s: the last row was cut short and is dropped", path)
-        os.truncate(path, end)
-
-
 class Ledger:
     """An append-only JSON-lines file that one process writes: locked, resumable, every row counted.
 
@@ -111,7 +104,9 @@ class Ledger:
             for line in read_log(path, cls.parse, cls.FIX):
                 ledger.count(line.row)
                 end = line.end
-            cut_tail(path, end)
+            if path.stat().st_size > end:
+                _log.warning("%s: the last row was cut short and is dropped", path)
+                os.truncate(path, end)
             ledger._file = file
             try:
                 yield ledger

@@ -39,8 +39,6 @@ _BOOT = f"import sys; sys.path.append(sys.argv[1]); from {__name__} import serve
 _FRUGAL = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 _FRUGAL |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
 _CRASHES = (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signal.SIGILL)
-#: The only key of an object that stands for bytes, which arrive empty.
-_BYTES = "\0bytes"
 _Result = TypeVar("_Result")
 
 
@@ -97,7 +95,7 @@ def iterate_limited(
 ) -> Iterator[_Result]:
     """Yield the items of a generator that runs in a child; see `call_limited`.
 
-    Values that JSON lacks arrive as text, but bytes as empty bytes.
+    Values that JSON lacks arrive as text, but bytes as None.
 
     Raises:
         InputError, InfraError: as `call_limited`, perhaps after some items.
@@ -162,7 +160,7 @@ class _Server:
             whole = limits.total_bytes if most == rest else most
             raise InputError(f"expands to more than {whole // MIB} MiB") from None
         if data is not None:
-            kind, value = json.loads(data, object_hook=lambda value: b"" if value.keys() == {_BYTES} else value)
+            kind, value = json.loads(data)
             return kind, value, len(data)
         status = self.child.process.wait()
         if status == -signal.SIGXCPU:
@@ -241,7 +239,5 @@ def _replies(request: Mapping[str, Any], limits: Limits) -> Iterator[bytes]:
 
 
 def _reply(kind: str, value: Any = None) -> bytes:
-    def replacement(other: object) -> object:
-        return {_BYTES: 0} if isinstance(other, bytes) else str(other)
-
-    return json.dumps([kind, value], default=replacement).encode("ascii")
+    plain = json.dumps([kind, value], default=lambda other: None if isinstance(other, bytes) else str(other))
+    return plain.encode("ascii")

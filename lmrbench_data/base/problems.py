@@ -30,8 +30,6 @@ class Problem:
     """File, with line where there is one, or key or probe; empty for the whole subject."""
     message: str
     severity: Severity = Severity.ERROR
-    fixable: bool = True
-    """Whether the user can fix it; False for data that others published."""
 
     @property
     def is_error(self) -> bool:

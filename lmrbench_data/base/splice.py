@@ -144,11 +144,7 @@ def _every_name(tree: ast.Module) -> set[str]:
 def _split(code: str, names: Sequence[str], owner: Callable[[ast.stmt], str | None]) -> Iterator[tuple[str, str]]:
     """Yield each function with its part of the code.
 
-    Args:
-        owner: returns the function that a statement beside the functions goes with; None to leave it out.
-
-    Raises:
-        MalformedAnswerError: the code does not define one of them.
+    `owner` returns the function that a statement beside the functions goes with; None leaves it out.
     """
     tree, places = parse(code), {}
     for name in names:

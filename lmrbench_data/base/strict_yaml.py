@@ -100,12 +100,7 @@ def _explain(error: Any) -> str:
         case "enum":
             return f"{error.instance!r} is not one of: {'; '.join(map(str, error.validator_value))}"
         case "pattern" if "description" in error.schema:
-            return f"{_short(error.instance)} is not {error.schema['description']}"
+            return f"{repr(error.instance)[:100]} is not {error.schema['description']}"
         case "type" if "string" in error.validator_value and not isinstance(error.instance, dict | list):
             return f"{error.instance!r} is not text; put it in quotes"
     return str(error.message)[:300]
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 100 else f"{text[:100]}..."

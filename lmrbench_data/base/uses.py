@@ -24,23 +24,14 @@ class Definition(NamedTuple):
     source: str
 
 
-class SourceFunction(NamedTuple):
-    """A function in a version of its file."""
-
-    path: str
-    name: str
-    source: str
-    """The whole file."""
-
-
-def used_definitions(others: CodeIndex, functions: Iterable[SourceFunction], budget: int) -> list[Definition]:
+def used_definitions(others: CodeIndex, functions: Iterable[tuple[str, str, str]], budget: int) -> list[Definition]:
     """Find the definitions in other files that functions use, directly or indirectly, nearest first.
 
     They match imported names, and method names that are unique among the classes of the other files.
 
     Args:
         others: the repository without the goal files.
-        functions: the functions; one whose file cannot be parsed is skipped.
+        functions: path, name and text of the file of each; one whose file cannot be parsed is skipped.
         budget: maximum total length; a definition that exceeds it is left out.
     """
     waiting: list[tuple[Module, ast.AST]] = []
@@ -99,7 +90,7 @@ def callers(others: CodeIndex, goal_functions: Iterable[str], budget: int) -> li
             names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
             names |= {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
             of_class = full.rpartition(".")[0]
-            head = [module.head(module.classes[of_class].node)] if of_class else []
+            head = [module.head(module.defined[of_class])] if of_class else []
             text = "\n\n".join(filter(None, [*head, module.text(node)]))
             if wanted & names and len(text) <= budget:
                 budget -= len(text)

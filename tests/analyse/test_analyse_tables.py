@@ -13,12 +13,11 @@ from lmrbench_data.analyse.answers import (
 )
 from lmrbench_data.analyse.result import Analysis
 from lmrbench_data.analyse.tables import ALL, BOTH, make_tables
-from lmrbench_data.base.shares import wilson
+from lmrbench_data.base.shares import cross_table, kappa, wilson
 from lmrbench_data.original import facts
 from lmrbench_evaluate.judge.opinion import BEST_FIRST
 from lmrbench_evaluate.reports.annotations import Annotation, Category
 from lmrbench_evaluate.reports.scores import score_runs
-from support.kappa import cohen
 from support.runs import judgement, result, two_levels, write_run
 
 LABELS = Path(facts.__file__).with_name("labels.csv")
@@ -67,7 +66,7 @@ def test_cells_of_the_original_equal_a_second_count(original: Analysis) -> None:
         }
         pairs = list(zip(columns[pair["first"]], columns[pair["second"]], strict=True))
         assert (pair["part"], pair["whole"]) == (sum(a == b for a, b in pairs), len(pairs))
-        assert pair["kappa"] == pytest.approx(cohen(pairs))
+        assert pair["kappa"] == kappa(cross_table([a for a, _ in pairs], [b for _, b in pairs]))
 
 
 def test_agreement_and_conflicts_of_the_paper_are_reproduced(original: Analysis) -> None:

@@ -11,9 +11,6 @@ import pandas as pd
 import pytest
 
 import lmrbench_data as lmr
-from lmrbench_data.dataset.build import write_dataset
-from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.tasks.manifest import load_benchmark
 from support.toy import TOY_ANSWER
 
 WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
@@ -25,10 +22,8 @@ def row(answer: Any, **more: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory, toy_row: DatasetRow) -> str:
-    folder = tmp_path_factory.mktemp("scorer") / "lmr-bench"
-    write_dataset([toy_row], folder, load_benchmark())
-    return str(folder)
+def dataset(toy_dataset: Path) -> str:
+    return str(toy_dataset)
 
 
 @pytest.fixture(scope="module")

@@ -57,12 +57,9 @@ def test_no_job_begins_once_it_shall_not_go_on() -> None:
     for job, _ in run_jobs(range(100), lambda job: job, 1, stop=pytest.fail, go_on=lambda: len(done) < 4):
         done.append(job)
     assert done == [0, 1, 2, 3]
-
-
-def test_only_consecutive_failures_count() -> None:
     failures = Failures()
-    said = [failures.note(failed) for failed in [True] * (GIVE_UP_AFTER - 1) + [False] + [True] * GIVE_UP_AFTER]
-    assert said.index(True) == len(said) - 1
+    outcomes = [True] * (GIVE_UP_AFTER - 1) + [False] + [True] * GIVE_UP_AFTER
+    assert [failures.note(failed) for failed in outcomes].index(True) == len(outcomes) - 1
 
 
 class Numbers(Ledger):

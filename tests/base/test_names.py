@@ -1,6 +1,5 @@
 """Names of models: one form, nothing invisible."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,28 +11,15 @@ ROWS: dict[str, Any] = {"toy-scale": {}}
 GOOD = {"instance_id": "toy-scale", "function": "def scale(): pass"}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "gpt\ufe0f",
-        "g\u034fpt",
-        "\u3164",
-        "gpt\u200b",
-        "gpt\u115f",
-        "gp\u00adt",
-        "g\u2800pt",
-        "gpt\U000e0041",
-        "=1+1",
-        "@x",
-    ],
-    ids=ascii,
-)
-def test_names_that_mislead_are_bad_rows(name: str, tmp_path: Path) -> None:
-    [row] = read_predictions([{**GOOD, "model_name_or_path": name}], ROWS)
-    assert isinstance(row, BadRow), row
-    assert "model_name_or_path" in row.reason
-    [row] = read_predictions([{**GOOD, "model_name_or_path": "m", "setting": name}], ROWS)
-    assert isinstance(row, BadRow), row
+NAMES = ["gpt\ufe0f", "g\u034fpt", "\u3164", "gpt\u200b", "gp\u00adt", "g\u2800pt", "gpt\U000e0041", "=1+1"]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_names_that_mislead_are_bad_rows(name: str) -> None:
+    for names in ({"model_name_or_path": name}, {"model_name_or_path": "m", "setting": name}):
+        [row] = read_predictions([{**GOOD, **names}], ROWS)
+        assert isinstance(row, BadRow)
+        assert next(reversed(names)) in row.reason
 
 
 def test_one_name_has_one_form() -> None:

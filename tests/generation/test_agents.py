@@ -16,13 +16,11 @@ import pytest
 
 from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
 from lmrbench_data.chat.budget import Budget, Price
-from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.generation.agents.agent_image import agent_image, find_agent_image
 from lmrbench_data.generation.agents.agent_runs import open_agent, run_agent
 from lmrbench_data.generation.agents.box import open_box
 from lmrbench_data.generation.agents.relay import Relay
 from lmrbench_data.generation.settings import AgentSettings
-from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.docker import PROCESS_LABEL
 from lmrbench_evaluate.sandbox.docker_client import connect
@@ -386,17 +384,27 @@ def test_agent_over_its_cpu_budget_ends_and_its_answer_counts(run: Any, server: 
 def test_killed_run_leaves_no_container_and_resumes(
     how: signal.Signals,
     server: Server,
-    toy_row: Any,
+    toy_dataset: Path,
     tmp_path: Path,
     docker_sandbox: Sandbox,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    write_dataset([toy_row], tmp_path / "toy", load_benchmark())
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "agent.py").write_text(textwrap.dedent(PLAIN))
     stuck = server.hang_on_second(ANSWER)
     line = [*LMRBENCH, "agent", "run", "--agent", "python agent.py", "--agent-files", "files", "--model", MODEL]
-    line += ["--base-url", server.base_url, "--samples", "2", "--workers", "1", "--out", "out", "--dataset", "toy"]
+    line += [
+        "--base-url",
+        server.base_url,
+        "--samples",
+        "2",
+        "--workers",
+        "1",
+        "--out",
+        "out",
+        "--dataset",
+        str(toy_dataset),
+    ]
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))

@@ -121,7 +121,7 @@ def test_paths_without_prefix_never_reach_a_file_of_the_same_name_elsewhere() ->
         "--- x.py\n+++ x.py\n": "x.py",
         "--- x.py.orig\n+++ x.py\n": "x.py",
     }.items():
-        after = apply_patch(files, header + hunk)
+        after = apply_patch(files, header + hunk, [])
         assert {name for name in files if after[name] != files[name]} == {changed}, header
 
 

@@ -91,7 +91,7 @@ def test_patch_applied_gives_the_files_that_were_left(trees: tuple[dict[str, Fil
     patch, left_out, problem = answer(before, after)
     assert (left_out, problem) == ((), "")
     assert patch.encode() == patch.encode("utf-8", "strict")
-    assert (apply_patch(before, patch) if patch else before) == after
+    assert (apply_patch(before, patch, []) if patch else before) == after
     assert bool(patch) == (before != after)
 
 
@@ -107,7 +107,7 @@ def test_binary_and_large_files_and_git_settings_are_left_out() -> None:
         "a.py": File(b"a = 2\n"),
     }
     patch, left_out, _ = answer(before, after)
-    assert apply_patch(before, patch) == {**before, "a.py": after["a.py"]}
+    assert apply_patch(before, patch, []) == {**before, "a.py": after["a.py"]}
     assert left_out == (
         ".gitattributes (settings of git are not part of an answer)",
         "long.log (larger than 200,000 bytes)",
@@ -126,7 +126,7 @@ def test_ignore_rules_of_the_masked_repository_hold_and_those_of_the_agent_do_no
         "new.py": File(b"x = 1\n"),
     }
     patch, left_out, _ = answer(before, after)
-    assert apply_patch(before, patch) == {name: after[name] for name in (".gitignore", "kept.log", "new.py")}
+    assert apply_patch(before, patch, []) == {name: after[name] for name in (".gitignore", "kept.log", "new.py")}
     assert left_out == ("deep/b.log (named by .gitignore)", "outputs/a.json (named by .gitignore)")
 
 
@@ -166,4 +166,4 @@ def test_git_settings_of_user_and_repository_change_no_bytes(tmp_path: Path, mon
     patch, left_out, _ = answer(before, after)
     assert not left_out, "unchanged files are not reported"
     assert "\n--- a/a.py\n+++ b/a.py\n@@ -1,3 +1,3 @@\n" in patch
-    assert apply_patch(before, patch) == after
+    assert apply_patch(before, patch, []) == after

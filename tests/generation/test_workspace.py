@@ -66,12 +66,6 @@ def test_task_and_prompt_name_what_else_is_masked_or_removed(toy_row: dict[str, 
     assert "Helpers" not in toy
 
 
-@pytest.fixture
-def toy_dataset(toy_row: dict[str, Any], tmp_path: Path) -> Path:
-    write_dataset([toy_row], tmp_path / "toy", load_benchmark())
-    return tmp_path / "toy"
-
-
 def commit(folder: Path) -> None:
     solve(folder)
     git(folder, "add", "-A")

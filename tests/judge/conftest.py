@@ -2,21 +2,16 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from lmrbench_data.dataset.build import write_dataset
-from lmrbench_data.tasks.manifest import load_benchmark
 from support.judging import Judging, verdict
 from support.openai_server import Server
 
 
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory, toy_row: dict[str, Any]) -> Path:
-    folder = tmp_path_factory.mktemp("judge") / "toy"
-    write_dataset([toy_row], folder, load_benchmark())
-    return folder
+@pytest.fixture(scope="session")
+def dataset(toy_dataset: Path) -> Path:
+    return toy_dataset
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from lmrbench_data.base.archive import pack
 from lmrbench_data.base.definitions import CodeIndex
 from lmrbench_data.base.passages import MAX_PASSAGE
 from lmrbench_data.base.source import MalformedAnswerError
-from lmrbench_data.base.uses import SourceFunction, used_definitions
+from lmrbench_data.base.uses import used_definitions
 from lmrbench_data.loader import File, read_archive
 from lmrbench_evaluate.judge.material import MAX_CONTEXT, MAX_EVIDENCE
 from lmrbench_evaluate.judge.neutralise import boundary
@@ -153,7 +153,7 @@ FILES = {
 def test_definitions_are_found_by_name(body: str, names: list[str]) -> None:
     others = CodeIndex({name: File(text.encode()) for name, text in FILES.items()}, without=["goal.py"])
     source = FILES["goal.py"].replace("pass", body)
-    functions = [SourceFunction("goal.py", "goal", text) for text in (source, "def not_python(")]
+    functions = [("goal.py", "goal", text) for text in (source, "def not_python(")]
     assert sorted(item.name for item in used_definitions(others, functions, 1000)) == sorted(names)
     assert used_definitions(others, functions, 5) == []
 

@@ -27,6 +27,7 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.loader import read_archive
 from lmrbench_evaluate.predictions import sources as prediction_files
+from lmrbench_evaluate.predictions.column_mapping import KEYS
 from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
 from lmrbench_evaluate.predictions.prediction_file import PredictionFile
 from lmrbench_evaluate.predictions.sources import BadRow
@@ -48,38 +49,36 @@ def bad(**changes: Any) -> bytes:
     return json.dumps(row).encode()
 
 
+def parquet(*rows: dict[str, Any]) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(list(rows)), sink)
+    return sink.getvalue()
+
+
 BAD_LINES: dict[str, tuple[bytes, str]] = {
     "not JSON": (b"def scale(): pass", "not JSON"),
-    "cut short": (bad()[:-5], "not JSON"),
     "two rows on a line": (bad() + bad(), "not JSON"),
     "too large a number": (b'{"sample": ' + b"9" * 5000 + b"}", "not JSON"),
     "not UTF-8": (bad().replace(b"org", b"\xff\xfe"), r"not UTF-8 \(byte \d+"),
     "UTF-16": (bad().decode().encode("utf-16"), "not UTF-8"),
     "nested without end": (b'{"a":' * 100_000, "not JSON"),
-    "brackets without end": (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
     "a list": (b"[1, 2]", "a row must be a JSON object, not a list"),
     "null": (b"null", "a row must be a JSON object, not null"),
-    "a number": (b"7", "a row must be a JSON object, not a number"),
-    "empty object": (b"{}", "missing key 'instance_id'"),
     "no instance": (bad(instance_id=...), "missing key 'instance_id'"),
     "no model": (bad(model_name_or_path=...), "missing key 'model_name_or_path'"),
-    "null model": (bad(model_name_or_path=None), "missing key 'model_name_or_path'"),
     "empty model": (bad(model_name_or_path=" "), "printable text of 1 to 200"),
     "model of another type": (bad(model_name_or_path=["a"]), "printable text of 1 to 200"),
     "model with an escape sequence": (bad(model_name_or_path="\x1b[2Jmodel"), "printable text of 1 to 200"),
-    "model with line endings": (bad(model_name_or_path="a\nb"), "printable text of 1 to 200"),
     "model with half a surrogate pair": (bad(model_name_or_path="\ud800"), "printable text of 1 to 200"),
     "model that never ends": (bad(model_name_or_path="m" * 201), "printable text of 1 to 200"),
     "unknown instance": (bad(instance_id="toy-skale"), "unknown instance 'toy-skale'; did you mean 'toy-scale'?"),
     "instance of another type": (bad(instance_id=7), "instance_id must be"),
     "sample of another type": (bad(sample="1"), "sample must be a whole number"),
-    "sample that is true": (bad(sample=True), "sample must be a whole number"),
     "fractional sample": (bad(sample=0.5), "sample must be a whole number"),
     "negative sample": (bad(sample=-1), "sample must be a whole number"),
     "huge sample": (bad(sample=10**30), "sample must be a whole number from 0 to 1000000"),
     "setting of another type": (bad(setting=1), "setting must be printable text"),
     "track that is none": (bad(track="papers"), "track must be paper or contract, not 'papers'"),
-    "track of another type": (bad(track=["paper"]), "track must be paper or contract"),
     "setting with an escape sequence": (bad(setting="\x1b]0;x\x07"), "setting must be printable text"),
     "duplicate": (bad(function="def scale(): another answer", sample=0), r"duplicate of .*:1 \(same instance, model"),
 }
@@ -108,11 +107,9 @@ def test_a_bad_line_is_told_with_its_place_and_the_rest_is_read(name: str, tmp_p
 
 UNUSABLE: dict[str, tuple[bytes, str]] = {
     "two forms": (bad(model_patch="diff"), "exactly one of .*, found function and model_patch"),
-    "three forms": (bad(model_patch="diff", goal_file="x"), "found function and goal_file and model_patch"),
     "no form": (bad(function=...), "exactly one of .*, found none"),
     "null form": (bad(function=None), "function is null"),
     "empty form": (bad(function=""), "function is empty"),
-    "blank form": (bad(function=" \n\t"), "function is empty"),
     "form of another type": (bad(function=["def f(): ..."]), "function must be text, not a list"),
     "form that is an object": (bad(function=..., model_patch={"a": 1}), "model_patch must be text, not an object"),
     "object that is no JSON": (bad(function=..., functions="def f(): ..."), "functions must be an object of texts"),
@@ -181,21 +178,16 @@ def test_a_line_of_100_mb_is_skipped_without_being_held(tmp_path: Path) -> None:
 SWE = {"instance_id": "toy-scale", "model_name_or_path": "swe", "model_patch": "diff --git a/x b/x\n"}
 
 
-@pytest.mark.parametrize("form", ["list", "mapping", "one row", "lines"])
-def test_files_of_swe_bench_load_as_they_are(form: str, tmp_path: Path) -> None:
+def test_files_of_swe_bench_load_as_they_are(tmp_path: Path) -> None:
     other = {**SWE, "instance_id": "toy-shift"}
-    content = {
-        "list": json.dumps([SWE, other], indent=2),
-        "mapping": json.dumps({"toy-scale": SWE, "toy-shift": {k: v for k, v in other.items() if k != "instance_id"}}),
-        "one row": json.dumps(SWE),
-        "lines": f"{json.dumps(SWE)}\n{json.dumps(other)}\n",
-    }[form]
-    path = tmp_path / ("all_preds.jsonl" if form == "lines" else "preds.json")
-    path.write_text(content, encoding="utf-8")
-    found = read(path)
-    assert found[0] == Prediction("toy-scale", "swe", "model_patch", SWE["model_patch"])
-    assert len(found) == (1 if form == "one row" else 2)
-    assert all(isinstance(item, Prediction) for item in found)
+    by_instance = {"toy-scale": SWE, "toy-shift": {key: other[key] for key in ("model_name_or_path", "model_patch")}}
+    path = tmp_path / "preds.json"
+    for content, number in (([SWE, other], 2), (by_instance, 2), (SWE, 1)):
+        path.write_text(json.dumps(content, indent=2))
+        found = read(path)
+        assert found[0] == Prediction("toy-scale", "swe", "model_patch", SWE["model_patch"])
+        assert len(found) == number
+        assert all(isinstance(item, Prediction) for item in found)
 
 
 def test_bad_rows_of_json_files_have_their_place(tmp_path: Path) -> None:
@@ -215,22 +207,17 @@ def test_bad_rows_of_json_files_have_their_place(tmp_path: Path) -> None:
 
 def test_parquet_rows(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
-    rows = [
-        {**GOOD, "sample": index, "setting": None, "metadata": {"cost": 1.5, "note": None}, "model_patch": None}
-        for index in range(40)
-    ]
+    metadata = {"cost": 1.5, "note": None}
+    rows = [{**GOOD, "sample": index, "metadata": metadata, "model_patch": None} for index in range(40)]
     rows[20]["function"] = None
     rows[25]["sample"] = -1
     rows[30]["sample"] = 29
-    table = pa.Table.from_pylist(rows)
-    pq.write_table(table, path)
+    path.write_bytes(parquet(*rows))
     found = read(path)
     assert len(found) == 40
     assert isinstance(found[20], Prediction)
     assert "found none" in found[20].problem
-    assert found[0] == Prediction(
-        "toy-scale", "org/model", "function", CODE, 0, "", "unstated", {"cost": 1.5, "note": None}
-    )
+    assert found[0] == Prediction("toy-scale", "org/model", "function", CODE, metadata=metadata)
     wrong = {index: str(item) for index, item in enumerate(found) if isinstance(item, BadRow)}
     assert wrong == {
         25: f"{path} row 26: sample must be a whole number from 0 to 1000000, not -1",
@@ -240,12 +227,9 @@ def test_parquet_rows(tmp_path: Path) -> None:
 
 def test_parquet_values_that_json_does_not_have(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
-    length = [0, 5, 10]
-    offsets, data = (
-        pa.py_buffer(b"".join(n.to_bytes(4, "little") for n in length)),
-        pa.py_buffer(b"good!\xff\xfe\xff\xfe\xff"),
-    )
-    function = pa.Array.from_buffers(pa.string(), 2, [None, offsets, data])
+    offsets = b"".join(number.to_bytes(4, "little") for number in (0, 5, 10))
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"good!\xff\xfe\xff\xfe\xff")]
+    function = pa.Array.from_buffers(pa.string(), 2, buffers)
     columns = {
         "instance_id": ["toy-scale", "toy-scale"],
         "model_name_or_path": ["m", "m"],
@@ -261,7 +245,7 @@ def test_parquet_values_that_json_does_not_have(tmp_path: Path) -> None:
     pq.write_table(pa.table(columns), path)
     [first, second] = read(path)
     assert isinstance(first, Prediction)
-    assert first.problem == "function must be text, not bytes"
+    assert first.problem == "function is null"
 
     columns["function"] = pa.array([CODE, CODE])
     columns["metadata"] = pa.array([{"when": 1}, {"when": None}], pa.struct([("when", pa.timestamp("s"))]))
@@ -287,12 +271,6 @@ for source in sys.argv[1:]:
 
 def test_a_hub_dataset_of_predictions_is_read_at_the_revision_asked_for(tmp_path: Path) -> None:
     """Over real HTTP with the real client. Files of all kinds in it, good and bad rows with their places."""
-
-    def parquet(*rows: dict[str, Any]) -> bytes:
-        sink = pa.BufferOutputStream()
-        pq.write_table(pa.Table.from_pylist(list(rows)), sink)
-        return bytes(sink.getvalue())
-
     old = {"predictions.jsonl": bad(function="old")}
     new = {
         "README.md": b"# Predictions",
@@ -318,7 +296,7 @@ def test_a_hub_dataset_of_predictions_is_read_at_the_revision_asked_for(tmp_path
         "org/preds/data/test.parquet row 2: sample must be a whole number from 0 to 1000000, not -1",
     ]
     assert pinned == [item.replace("org/preds", f"org/preds@{sha}") for item in newest]
-    reasons = ["RevisionNotFoundError", "holds no .jsonl or .parquet file", "RepositoryNotFoundError"]
+    reasons = ["no such revision", "holds no .jsonl or .parquet file", "no such repository"]
     for error, spec, reason in zip(errors, specs[3:], reasons, strict=True):
         assert error.startswith(f"predictions '{spec}': ")
         assert reason in error
@@ -328,44 +306,10 @@ def test_a_hub_dataset_of_predictions_is_read_at_the_revision_asked_for(tmp_path
 # --- sources that cannot be read --------------------------------------------------------------------------------------
 
 
-def test_sources_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
-    def source(name: str, content: bytes) -> str:
-        (tmp_path / name).write_bytes(content)
-        return str(tmp_path / name)
-
-    parquet = source("cut.parquet", b"")
-    pq.write_table(pa.Table.from_pylist([GOOD] * 5000), parquet)
-    whole = Path(parquet).read_bytes()
-    reasons = {
-        str(tmp_path / "absent.jsonl"): "no such file",
-        "absent/absent.jsonl": "no such file",
-        "absent": "no such file",
-        "nul\0.jsonl": "no such file",
-        str(tmp_path): "is a directory",
-        "/dev/null": "not a regular file",
-        source("broken.json", b"[1, 2"): "not JSON.*name a file with one row per line .jsonl",
-        source("lines.json", b"{}\n{}\n"): "name a file with one row per line .jsonl",
-        source("deep.json", b"[" * 100_000): "not JSON",
-        source("text.json", b'"text"'): "neither a list of rows nor an object",
-        source("latin.json", b"\xff"): "not UTF-8",
-        source("empty.parquet", b""): "not readable as Parquet",
-        source("zeros.parquet", bytes(1000)): "not readable as Parquet",
-        source("half.parquet", whole[: len(whole) // 2]): "not readable as Parquet",
-        source("garbage.parquet", whole[:4] + b"\xff" * 400 + whole[404:]): "not readable as Parquet",
-    }
-    for path, reason in reasons.items():
-        with pytest.raises(InputError, match=reason) as error:
-            list(read_predictions(path, ROWS))
-        assert "\n" not in str(error.value)
-
-
 def test_first_bytes_tell_what_a_file_is(tmp_path: Path) -> None:
     rows = [GOOD, {**GOOD, "sample": 1}]
     lines, whole = b"\n".join(json.dumps(row).encode() for row in rows), json.dumps(rows).encode()
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist(rows), sink)
-    parquet = bytes(sink.getvalue())
-    archive = io.BytesIO()
+    table, archive = parquet(*rows), io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("rows.jsonl", lines)
 
@@ -378,27 +322,31 @@ def test_first_bytes_tell_what_a_file_is(tmp_path: Path) -> None:
         source("two.jsonl.gz", gzip.compress(lines[:100]) + gzip.compress(lines[100:])),
         source("rows.json.gz", gzip.compress(whole)),
         source("rows.txt", lines),
-        source("lines.jsonl.gz", lines),
         source("gzip.jsonl", gzip.compress(lines)),
-        source("table.jsonl", parquet),
-        source("table.txt", parquet),
+        source("table.jsonl", table),
     ):
         assert read(path) == read(source("rows.json", whole)), path
     for path, reason in {
         source("c.jsonl", archive.getvalue()): "is a zip archive; unpack it",
-        source("c.json", archive.getvalue()): "is a zip archive; unpack it",
         source("e.jsonl.gz", gzip.compress(lines)[:-20]): "damaged",
-        source("f.json.gz", gzip.compress(whole)[:-20]): "damaged",
         source("g.jsonl.gz", gzip.compress(lines)[:30] + bytes(40)): "damaged",
         source("h.jsonl", bz2.compress(lines)): "is compressed with bzip2; unpack it",
         source("i.jsonl", lzma.compress(lines)): "is compressed with xz; unpack it",
         source("j.jsonl", b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\n"): "is a Git LFS pointer",
         source("k.jsonl", lines.decode().encode("utf-16")): "is UTF-16; save it as UTF-8",
-        source("l.jsonl", lines.decode().encode("utf-16-le")): "is UTF-16; save it as UTF-8",
         source("m.jsonl", json.dumps(rows, indent=1).encode()): "is one JSON value over several lines; name it .json",
-        source("n.jsonl", json.dumps(rows[0], indent=1).encode()): "is one JSON value over several lines",
         source("o.csv", b"instance_id,function\n"): "is CSV; save it as JSON lines",
+        source("broken.json", b"[1, 2"): "not JSON.*name a file with one row per line .jsonl",
+        source("deep.json", b"[" * 100_000): "not JSON",
+        source("text.json", b'"text"'): "neither a list of rows nor an object",
+        source("latin.json", b"\xff"): "not UTF-8",
+        source("empty.parquet", b""): "not readable as Parquet",
+        source("garbage.parquet", table[:4] + b"\xff" * 400 + table[404:]): "not readable as Parquet",
         tmp_path / "absent.jsonl.gz": "no such file",
+        "absent/absent.jsonl": "no such file",
+        "nul\0.jsonl": "no such file",
+        tmp_path: "is a directory",
+        "/dev/null": "not a regular file",
     }.items():
         with pytest.raises(InputError, match=reason) as error:
             read(path)
@@ -441,14 +389,10 @@ def test_a_compressed_bomb_is_refused_under_a_limit(tmp_path: Path, monkeypatch:
         with pytest.raises(InputError, match=reason):
             for _ in read_predictions(str(tmp_path / name), ROWS):
                 pass
-
-
-def test_a_json_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
-    path = tmp_path / "large.json"
-    with path.open("wb") as file:
+    with (tmp_path / "large.json").open("wb") as file:
         file.truncate(2**40)  # sparse: takes no disk
     with pytest.raises(InputError, match=r"larger than 256 MiB; write one row per line to a \.jsonl file"):
-        read(path)
+        read(tmp_path / "large.json")
 
 
 # --- the words --------------------------------------------------------------------------------------------------------
@@ -470,17 +414,7 @@ anything = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=6,
 )
-keys = [
-    "instance_id",
-    "model_name_or_path",
-    "function",
-    "goal_file",
-    "model_patch",
-    "sample",
-    "setting",
-    "track",
-    "metadata",
-]
+keys = [*KEYS]
 near_rows = st.builds(
     lambda changes, dropped: {k: v for k, v in {**GOOD, **changes}.items() if k not in dropped},
     st.dictionaries(st.sampled_from(keys), anything, max_size=3),

@@ -8,7 +8,6 @@ import pytest
 
 from lmrbench_evaluate.reports.html import render_html
 from lmrbench_evaluate.reports.report import make_report
-from support.colours import RGB, contrast
 from support.runs import two_levels, write_run
 
 if TYPE_CHECKING:
@@ -41,12 +40,16 @@ def resize(browser: "Chrome", width: int, scheme: str = "light") -> None:
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
-def colour(browser: "Chrome", selector: str, name: str = "backgroundColor") -> RGB:
+def luminance(browser: "Chrome", selector: str, name: str = "backgroundColor") -> float:
+    """The relative luminance of a colour (WCAG 2)."""
     script = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"
-    red, green, blue = (
-        float(part) for part in re.findall(r"[\d.]+", browser.execute_script(script, selector, name))[:3]
-    )
-    return red, green, blue
+    parts = [float(part) / 255 for part in re.findall(r"[\d.]+", browser.execute_script(script, selector, name))[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: float, other: float) -> float:
+    return (max(one, other) + 0.05) / (min(one, other) + 0.05)
 
 
 @pytest.mark.nightly
@@ -64,11 +67,11 @@ def test_page_fits_screens_and_its_text_has_contrast(browser: "Chrome", page: Pa
         browser.execute_script(
             "document.querySelector('.legend').innerHTML += '<span class=\"chip reproduced\">x</span>'"
         )
-        backs = {name: colour(browser, name) for name in [*chips, ".legend .reproduced"]}
+        backs = {name: luminance(browser, name) for name in [*chips, ".legend .reproduced"]}
         for name, back in backs.items():
-            assert contrast(colour(browser, name, "color"), back) >= 4.5, (scheme, name)
-        assert contrast(colour(browser, ".facts", "color"), colour(browser, "body")) >= 4.5, scheme
-        strong, weak = colour(browser, ".bar.ranks i"), colour(browser, ".bar:not(.ranks) i")
-        panel = colour(browser, "figure")
+            assert contrast(luminance(browser, name, "color"), back) >= 4.5, (scheme, name)
+        assert contrast(luminance(browser, ".facts", "color"), luminance(browser, "body")) >= 4.5, scheme
+        strong, weak = luminance(browser, ".bar.ranks i"), luminance(browser, ".bar:not(.ranks) i")
+        panel = luminance(browser, "figure")
         assert contrast(strong, panel) > contrast(weak, panel) >= 3, scheme
     assert [entry["message"] for entry in browser.get_log("browser")] == []

@@ -13,9 +13,7 @@ import pytest
 
 import lmrbench_data as lmr
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.generation.agents.agent_image import find_agent_image
-from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.docker_client import connect
@@ -24,14 +22,8 @@ from lmrbench_evaluate.verdict.verdict import Status
 from support.openai_server import Reply, Request, Server, completion
 
 KEY = "sk-the-real-key"
-
-
 MODEL = "scripted"
-
-
 ANSWER = "    return [factor * value for value in values]"
-
-
 #: A custom agent: asks the model for code, writes it, runs the file, and records its actions.
 PLAIN = """
     import json, os, pathlib, subprocess, sys, urllib.request
@@ -63,7 +55,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 @pytest.fixture
 def run(
-    tmp_path: Path, server: Server, toy_row: Any, docker_sandbox: Sandbox
+    tmp_path: Path, server: Server, toy_dataset: Path, docker_sandbox: Sandbox
 ) -> Callable[..., tuple[Any, list[dict[str, Any]]]]:
     """Run a command (its text becomes agent.py) or a named agent; return the summary and the rows."""
 
@@ -71,9 +63,7 @@ def run(
         files = tmp_path / "files"
         files.mkdir(exist_ok=True)
         (files / "agent.py").write_text(textwrap.dedent(text))
-        if not (tmp_path / "lmr-bench").exists():
-            write_dataset([toy_row], tmp_path / "lmr-bench", load_benchmark())
-        places = {"dataset": str(tmp_path / "lmr-bench"), "base_url": server.base_url, "agent_files": files}
+        places = {"dataset": str(toy_dataset), "base_url": server.base_url, "agent_files": files}
         agent = settings.pop("agent", "python agent.py")
         summary = lmr.run_agent(agent, MODEL, tmp_path / "out", **{**places, **settings})
         assert not settings.get("timeout_s") or summary.complete, summary
@@ -127,12 +117,6 @@ def bash(command: str) -> tuple[str, dict[str, Any]]:
 
 
 READ = "cat repo/scale.py; ls -a; id -u"
-
-
 EDIT = f"sed -i 's/    raise NotImplementedError/{ANSWER}/' repo/scale.py"
-
-
 TRY = "cd repo && python scale.py"
-
-
 DONE = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"

@@ -21,7 +21,6 @@ from support.openai_server import Request, Server, opinion
 
 WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
 
-
 SUBTLE = "def scale(values, factor):\n    return [value * factor for value in values] or None\n"
 
 

@@ -26,10 +26,8 @@ from lmrbench_evaluate.verdict.verdict import Verdict
 
 IN_CI = bool(os.environ.get("CI"))
 
-
 #: Set by `make test-all`: run every parameter of every test, and check each task in full.
 IN_DEPTH = bool(os.environ.get("LMRBENCH_IN_DEPTH"))
-
 
 TOY_TASK = """
 paper: {title: A Toy, authors: Nobody, url: "https://example.org/toy", arxiv_id: null, venue: Nowhere 2026, year: 2026}
@@ -52,7 +50,6 @@ implementations:
       list stays as it is.
     tests: {file: unit_test/cases.py, seeds: [0, 1], timeout_s: 20, memory_mb: 256}
 """
-
 
 TOY_REPO = {
     "helpers.py": '"""Helpers of the toy."""\n\nOFFSET = 0.0\n',
@@ -87,7 +84,6 @@ TOY_REPO = {
     "README.md": "# Toy\n\nRun `python scale.py`.\n",
 }
 
-
 TOY_CASES = '''
     """Labelled inputs for toy-scale."""
 
@@ -112,7 +108,6 @@ TOY_CASES = '''
         result = scale(values, 0.5)
         return {"result": result, "values": values}
 '''
-
 
 #: A correct answer; exploits put their code around it or in its place.
 TOY_ANSWER = "def scale(values, factor):\n    return [value * factor for value in values]\n"

@@ -12,7 +12,6 @@ from lmrbench_evaluate.sandbox.base import Sandbox
 
 TASK = "90-toy"
 
-
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import yaml
 
+from support.toy_method import CASES as METHOD_CASES
 from support.toy_method import METHOD_YAML, add_toy_method
 
 PAPER = """# A Toy
@@ -41,43 +42,18 @@ CHOICES: dict[str, dict[str, str]] = {
 """,
     },
 }
-CASES = """
-import random
-
-from lmrbench_cases import experiment, goal
-from scale import scale
-from window import Window, weigh
-
-
-def numbers(seed, count):
-    generator = random.Random(seed)
-    return [generator.uniform(-1, 1) for _ in range(count)]
-
-
-class Fixed(Window):
+#: The method's cases, which depend on one choice each.
+CASES = METHOD_CASES.replace(
+    """@goal("weigh")""",
+    """class Fixed(Window):
     def total(self, values):
         return sum(values)
 
 
-@goal("weigh")
-def case_weigh(seed):
-    return weigh(numbers(seed, 4))
-
-
-@goal("Window.total")
-def case_total(seed):
-    return [Window(size).total(numbers(seed + size, 5)) for size in (1, 2, 3)]
-
-
-@goal("Window.mean")
-def case_mean(seed):
-    return [Fixed(size).mean(numbers(seed + size, 5)) for size in (2, 3, 9)]
-
-
-@experiment
-def case_series(seed):
-    return [Window(3).mean(scale(numbers(seed + step, 2), 1.5)) for step in range(3)]
-"""
+@goal("weigh")""",
+)
+CASES = CASES.replace("[Window(size).mean", "[Fixed(size).mean").replace("[Window(2).mean", "[Window(3).mean")
+CASES = CASES.replace("seed + step, 4", "seed + step, 2")
 EXPERIMENTS = """from window import Window
 
 

@@ -8,7 +8,7 @@ from lmrbench_data.base.definitions import CodeIndex
 from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.passages import MAX_PASSAGE, path_of, read_passage
 from lmrbench_data.base.source import MalformedAnswerError, SourceError
-from lmrbench_data.base.uses import Definition, SourceFunction, callers, names_in, reachable_files, used_definitions
+from lmrbench_data.base.uses import Definition, callers, names_in, reachable_files, used_definitions
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of, is_method
 from lmrbench_data.loader import File, read_archive
 
@@ -109,7 +109,7 @@ def _gather(row: DatasetRow, files: Mapping[str, File], track: str, version: str
         context.append(f"The candidate also changed {hidden} of the repository's other files, which are not shown.")
     index, evidence = CodeIndex(masked, without=goals), _evidence(row, masked)
     names = [(pair, name) for pair in pairs for name in pair.names]
-    both = [SourceFunction(pair.path, name, text) for pair, name in names for text in (pair.golden, pair.candidate)]
+    both = [(pair.path, name, text) for pair, name in names for text in (pair.golden, pair.candidate)]
     given = [enclose(f"FUNCTION AS IT WAS GIVEN{pair.of(name)}", pair.given.functions[name]) for pair, name in names]
     right = [enclose(f"REFERENCE FUNCTION{pair.of(name)}", pair.reference.functions[name]) for pair, name in names]
     theirs = [enclose(f"CANDIDATE FUNCTION{pair.of(name)}", pair.after.functions[name], code) for pair, name in names]

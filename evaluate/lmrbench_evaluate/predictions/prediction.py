@@ -23,7 +23,7 @@ from lmrbench_data.dataset.rows import TRACKS, DatasetRow, golden_files_of, is_m
 from lmrbench_data.loader import read_archive
 
 from .column_mapping import check_columns, rename_columns
-from .sources import MAX_ROW_BYTES, WORDS, BadRow, Source, check_source, plain, raw_rows, source_name
+from .sources import WORDS, BadRow, Source, check_source, plain, raw_rows, source_name
 
 _log = logging.getLogger(__name__)
 
@@ -258,8 +258,6 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
         stored = raw.get("problem")  # a row that the harness wrote before
         is_stored = isinstance(stored, str) and stored.strip() and stored.isprintable() and len(stored) <= MAX_NAME
         problem = str(stored) if is_stored else EMPTY[form]
-    elif len(content) > MAX_ROW_BYTES:
-        problem = f"{form} is longer than {MAX_ROW_BYTES // 2**20} MiB"
     else:
         try:
             content.encode("utf-8")
@@ -271,7 +269,7 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
 def _object(form: str, value: Any) -> tuple[str, str]:
     """Return the content of a form that is an object of texts, given as an object or as JSON, and its problem."""
     if isinstance(value, str):
-        if not value.strip() or len(value) > MAX_ROW_BYTES:
+        if not value.strip():
             return value, ""
         try:
             value = json.loads(value)

@@ -37,11 +37,7 @@ class PredictionFile:
             return self._parse(file.readline(), f"byte {position}")
 
     def __iter__(self) -> Iterator[Prediction]:
-        """Yield all predictions in order; none if the file is missing.
-
-        Raises:
-            InputError: the file is damaged.
-        """
+        """Yield all predictions in order; none if the file is missing."""
         return (prediction for _, prediction in self.placed())
 
     def placed(self) -> Iterator[tuple[int, Prediction]]:

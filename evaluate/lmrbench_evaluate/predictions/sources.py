@@ -134,14 +134,7 @@ def plain(value: Any) -> Any:
 
 
 def _file_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of a file, whose first bytes tell what it is.
-
-    Args:
-        name: its name in messages.
-
-    Raises:
-        InputError: it is damaged, or holds no rows.
-    """
+    """Yield the rows of a file, whose first bytes tell what it is; messages call it `name`."""
     with _opened(path, name) as file:
         start = file.read(4096)
     is_json = path.name.removesuffix(".gz").endswith(".json")
@@ -278,22 +271,19 @@ def read_parquet(path: str) -> Iterator[dict[str, Any] | str]:
 
 def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
     """Yield the rows of all prediction files of a dataset repository at one commit."""
-    from huggingface_hub import HfApi, errors, hf_hub_download
+    from huggingface_hub import HfApi, hf_hub_download
+
+    from lmrbench_data.base.hub_client import hub_errors
 
     name, _, revision = source.partition("@")
-    # The HTTP library's own error, which a dropped connection raises.
-    http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
-    try:
+    with hub_errors(f"predictions {source!r}: no such file; on the Hub"):
         info = HfApi().dataset_info(name, revision=revision or None, timeout=hub_timeout())
-        files = sorted(
-            file.rfilename
-            for file in info.siblings or ()
-            if file.rfilename.endswith((".jsonl", ".jsonl.gz", ".parquet"))
-        )
-        paths = {file: Path(hf_hub_download(name, file, repo_type="dataset", revision=info.sha)) for file in files}
-    except (http_error, OSError, ValueError) as error:
-        reason = f"{type(error).__name__}: {error_line(error)}"
-        raise InputError(f"predictions {source!r}: no such file, and not on the Hub ({reason})") from error
+        names = sorted(file.rfilename for file in info.siblings or ())
+        paths = {
+            file: Path(hf_hub_download(name, file, repo_type="dataset", revision=info.sha))
+            for file in names
+            if file.endswith((".jsonl", ".jsonl.gz", ".parquet"))
+        }
     if not paths:
         raise InputError(f"predictions {source!r}: the Hub dataset holds no .jsonl or .parquet file")
     for file, path in paths.items():

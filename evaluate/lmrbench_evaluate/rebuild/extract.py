@@ -17,10 +17,12 @@ _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 _TOKEN = r"(?:<[|\uff5c][\w\u2581./:-]{1,50}[|\uff5c]>|</?s>|<(?:start|end)_of_turn>|<eos>|\[/?INST\])"
 _TOKENS = re.compile(rf"^[ \t]*{_TOKEN}+|{_TOKEN}+[ \t]*$", re.MULTILINE)
 _THOUGHTS = "think|thinking|thought|thoughts|reasoning"
-_REASONING = re.compile(
-    rf"^{_TOKEN}*[ \t]*[<\[](?P<open>{_THOUGHTS})[>\]]"
-    rf"|(?P<first>^[ \t]*)?[<\[]/(?P<close>{_THOUGHTS})[>\]](?P<last>[ \t]*$)?",
-    re.MULTILINE | re.IGNORECASE,
+#: A block of thoughts, which begins on a line of its own; and the end of one that began before the text.
+_THOUGHT = re.compile(
+    rf"^{_TOKEN}*[ \t]*[<\[](?P<name>{_THOUGHTS})[>\]].*?[<\[]/(?P=name)[>\]]", re.MULTILINE | re.IGNORECASE | re.DOTALL
+)
+_THOUGHTS_END = re.compile(
+    rf"^[ \t]*[<\[]/(?:{_THOUGHTS})[>\]]|[<\[]/(?:{_THOUGHTS})[>\]][ \t]*$", re.MULTILINE | re.IGNORECASE
 )
 _CODE_START = re.compile(r"^[ \t]*(?:@|(?:async[ \t]+)?def[ \t]|class[ \t]|import[ \t]|from[ \t])", re.MULTILINE)
 #: Statements of a block that goes with the answer behind it.
@@ -70,7 +72,7 @@ def read_blocks(answer: str, goals: Collection[str], defines: Callable[[ast.Modu
     if not mention.search(text):
         raise MalformedAnswerError(f"no definition of {which} in the answer")
     # Reasoning may hold drafts; the answer follows it.
-    thought = _without_reasoning(text)
+    thought = _THOUGHTS_END.split(_THOUGHT.sub("", text))[-1]
     version = thought if mention.search(thought) else text
     bare = _TOKENS.sub("", version)
     whole = _read_block(defines, 1, "", text, version, bare)
@@ -118,27 +120,6 @@ def join_blocks(blocks: Sequence[Block], chosen: Collection[int]) -> tuple[dict[
     return codes, f"blocks left out of the answer: {', '.join(left_out)}" if left_out else ""
 
 
-def _without_reasoning(text: str) -> str:
-    """Remove blocks such as `<think>...</think>`; a block without an opening tag starts at the beginning of the text.
-
-    A tag within a line is code or prose, unless it closes a block.
-    """
-    pieces, done, opened = [], 0, list[str]()
-    for tag in _REASONING.finditer(text):
-        name = (tag["open"] or tag["close"]).lower()
-        if tag["open"]:
-            if not opened:
-                pieces.append(text[done : tag.start()])
-            if name not in opened:
-                opened.append(name)
-        elif name in opened:
-            del opened[opened.index(name) :]
-            done = tag.end()
-        elif not opened and (tag["first"] is not None or tag["last"] is not None):
-            pieces, done = [], tag.end()
-    return text if opened else "".join([*pieces, text[done:]])
-
-
 def _fenced_blocks(text: str) -> Iterator[tuple[str, str]]:
     """Yield (line of prose above, content) of fenced blocks as CommonMark reads them; an unclosed one ends the text."""
     fence, indent, block, above = "", 0, list[str](), ""
@@ -172,11 +153,7 @@ def _read_block(defines: Callable[[ast.Module], bool], number: int, above: str, 
 
 
 def _parse(text: str) -> tuple[str, ast.Module]:
-    """Parse a text, if need be with a class put around an indented method.
-
-    Raises:
-        SourceError: it does not parse.
-    """
+    """Parse a text, if need be with a class put around an indented method."""
     code = text.strip("\n").rstrip() + "\n"
     try:
         return code, parse(code)

@@ -31,7 +31,7 @@ _COLOUR = r"\x1b\[[0-9;]*[A-Za-z]"
 _OPTIONS = ((), ("--recount",), ("--recount", "--unidiff-zero"))
 
 
-def apply_patch(files: Mapping[str, File], patch: str, notes: list[str] | None = None) -> dict[str, File]:
+def apply_patch(files: Mapping[str, File], patch: str, notes: list[str]) -> dict[str, File]:
     """Apply a unified diff with `git apply`, in a temporary folder that contains only the repository.
 
     git refuses paths outside the folder and beyond symbolic links; links that a patch creates are refused here.
@@ -52,9 +52,7 @@ def apply_patch(files: Mapping[str, File], patch: str, notes: list[str] | None =
         folder = Path(name).resolve() / "repo"
         write_files(files, folder)
         empty_git_directory(folder.with_name("git"))
-        messages = _apply_or_repair(patch.removesuffix("\n") + "\n", files, folder)
-        if notes is not None:
-            notes += messages
+        notes += _apply_or_repair(patch.removesuffix("\n") + "\n", files, folder)
         if sum(path.lstat().st_size for path in folder.rglob("*")) > MAX_REPO_BYTES:
             raise MalformedAnswerError(f"the patch makes the repository larger than {MAX_REPO_BYTES} bytes")
         try:
@@ -98,12 +96,7 @@ def _versions(patch: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _apply(patch: str, files: Collection[str], folder: Path, *options: str) -> list[str]:
-    """Apply a patch as a whole or not at all; return a line that names what was left out, if anything was.
-
-    Raises:
-        MalformedAnswerError: it changes nothing else, too many files, or a binary file that tests may reach.
-        GitError: git refuses it.
-    """
+    """Apply a patch as a whole or not at all; return a line that names what was left out, if anything was."""
     arguments = ("apply", "--whitespace=nowarn", f"-p{_strip(patch, files)}", *options)
 
     def git(*more: str) -> bytes:

@@ -4,8 +4,9 @@ The workspace holds the masked repository with the answer applied, the cases and
 file, the expected outputs or the variants: a sandbox cannot leak files that it does not have.
 """
 
+import ast
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -18,6 +19,7 @@ from lmrbench_data.tasks.experiments import FILES
 from ..predictions.prediction import Prediction
 from ..runner import runner_files
 from ..sandbox.meter import wall_limit
+from ..sandbox.warm import Recipe
 from .answer import Spliced, check_goal_file, splice_function, splice_method
 from .patch import MAX_PATCHED_DEPTH, MAX_PATCHED_FILES, apply_patch
 
@@ -38,6 +40,7 @@ def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = N
     """
     masked, goals = read_archive(row["repo_archive"]), goals_of(row)
     files, form = dict(masked), prediction.form
+    notes = [] if notes is None else notes
     if prediction.problem:
         raise MalformedAnswerError(prediction.problem)
     try:
@@ -106,14 +109,13 @@ def _splice(
     paths: Iterable[str],
     goals: object,
     answer: str,
-    notes: list[str] | None,
+    notes: list[str],
 ) -> None:
     """Put an answer into goal files with a function of `answer`, which runs in a child."""
     texts, note = call_on_answer(splice, {path: files[path].data.decode("utf-8") for path in paths}, goals, answer)
     for path, text in texts.items():
         files[path] = files[path]._replace(data=text.encode("utf-8"))
-    if note and notes is not None:
-        notes.append(note)
+    notes += [note] if note else []
 
 
 def _check_paths(files: Mapping[str, File], masked: Mapping[str, File]) -> None:
@@ -181,3 +183,37 @@ def workspace_tar(
             "tests/cases.py": File(cases),
         }
     )
+
+
+def recipe_of(row: DatasetRow) -> Recipe:
+    """Return what answers to an instance share in a warm container: libraries to import, sources to compile.
+
+    Nothing of an answer or of the golden file is part of it: every job of the instance could read it.
+    """
+    repo = without_experiments(row, read_archive(row["repo_archive"]))
+    texts: dict[str, str] = {}
+    for folder, files in (("repo", repo), ("tests", read_archive(row["tests_archive"]))):
+        for path, file in files.items():
+            if path.endswith(".py"):
+                try:
+                    texts[f"/work/job/{folder}/{path}"] = python_text(file.data)
+                except SourceError:
+                    continue  # the jobs report it if anything imports it
+    own = {path.split("/")[0].removesuffix(".py") for path in repo} | {"lmrbench_cases"}
+    imported = {name for text in texts.values() for name in _imports(text)} | {"numpy"}
+    modules = sorted(name for name in imported if name.split(".")[0] not in own)
+    return Recipe(row["instance_id"], tuple(modules), tuple(texts.items()))
+
+
+def _imports(source: str) -> Iterator[str]:
+    """Yield the modules that a source may import, submodules included."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)

@@ -13,8 +13,7 @@ from lmrbench_data.dataset.rows import DatasetRow, goals_of
 from lmrbench_data.loader import File, read_archive
 
 from ..predictions.prediction import Prediction
-from ..rebuild.recipe import recipe_of
-from ..rebuild.workspace import check_repository, rebuild, without_experiments, workspace_tar
+from ..rebuild.workspace import check_repository, rebuild, recipe_of, without_experiments, workspace_tar
 from ..sandbox.base import Ended, Limits, Outcome, Sandbox
 from ..sandbox.shared import SharedSandbox
 from ..sandbox.turns import Run, run_fairly

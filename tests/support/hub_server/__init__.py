@@ -17,7 +17,7 @@ from support.hub_server.api import Answer, Api, Request
 from support.hub_server.store import Files, Refused, Repo, Store, User
 from support.loopback import LoopbackServer
 
-__all__ = ["Fault", "Files", "Hub", "Meanwhile", "User"]
+__all__ = ["Fault", "Files", "Hub", "User"]
 
 
 @dataclass
@@ -27,26 +27,12 @@ class Fault:
     Attributes:
         pattern: searched in `METHOD /path?query`.
         kind: `drop` closes the connection before the request takes effect, `lose` after; a number is a status to return
-            without effect.
+            without effect; a callable acts as another user first, and may return one of the others.
         times: number of requests; later ones succeed.
     """
 
     pattern: str
-    kind: str | int
-    times: int = 1
-
-
-@dataclass
-class Meanwhile:
-    """Another user's action just before a matching request takes effect.
-
-    Attributes:
-        pattern: searched in `METHOD /path?query`.
-        act: called once for each of `times` requests.
-    """
-
-    pattern: str
-    act: Callable[[], object]
+    kind: str | int | Callable[[], Any]
     times: int = 1
 
 
@@ -57,8 +43,6 @@ class Hub(LoopbackServer):
         store: the state.
         requests: `METHOD /path?query` of every request.
         faults: the faults, tried in order.
-        meanwhile: other users' actions between a client's requests.
-        drops: while set, connections close without a response.
     """
 
     def __init__(self) -> None:
@@ -66,8 +50,6 @@ class Hub(LoopbackServer):
         self.store = Store()
         self.requests: list[str] = []
         self.faults: list[Fault] = []
-        self.meanwhile: list[Meanwhile] = []
-        self.drops = False
         self._api = Api(self.store)
         self._lock = threading.Lock()
 
@@ -114,16 +96,13 @@ class Hub(LoopbackServer):
             fault = next((item for item in self.faults if item.times and re.search(item.pattern, line)), None)
             if fault:
                 fault.times -= 1
-            others = [item for item in self.meanwhile if item.times and re.search(item.pattern, line)]
-            for item in others:
-                item.times -= 1
-        for item in others:
-            item.act()
-        if self.drops or (fault and fault.kind == "drop"):
+        kind = fault.kind if fault else None
+        kind = kind() if callable(kind) else kind
+        if kind == "drop":
             return None
-        if fault and isinstance(fault.kind, int):
-            content = json.dumps({"error": f"injected {fault.kind}"}).encode()
-            return Answer(content, fault.kind, {"Content-Type": "application/json"})
+        if isinstance(kind, int):
+            content = json.dumps({"error": f"injected {kind}"}).encode()
+            return Answer(content, kind, {"Content-Type": "application/json"})
         try:
             with self._lock:
                 answer = self._api.answer(request)
@@ -133,7 +112,7 @@ class Hub(LoopbackServer):
             answer = Answer(
                 content, error.status, {"Content-Type": "application/json", "X-Error-Message": str(error), **headers}
             )
-        return None if fault and fault.kind == "lose" else answer
+        return None if kind == "lose" else answer
 
 
 def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:

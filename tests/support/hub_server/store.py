@@ -55,8 +55,6 @@ class PullRequest:
     description: str
     author: str
     created: str
-    base: str
-    """The commit of main that it started from."""
     status: str = "open"
     comments: list[tuple[str, str]] = field(default_factory=list)
     """(author, text)"""
@@ -169,7 +167,7 @@ class Store:
         pull_request = None
         if create_pr:
             number = len(repo.pull_requests) + 1
-            pull_request = PullRequest(number, title, description, user.name, now(), head.sha)
+            pull_request = PullRequest(number, title, description, user.name, now())
             repo.pull_requests[number] = pull_request
             revision = f"refs/pr/{number}"
             repo.refs[revision] = head.sha
