@@ -124,7 +124,6 @@ MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
     (["evaluate", "absent.jsonl"], 1, "'absent.jsonl': no such file", {}),
     (["evaluate", "empty"], 1, "'empty': is a directory", {}),
     (["evaluate", "x" * 300], 1, "File name too long", {}),
-    (["evaluate", "no/such", "--dataset", "toy", *LOCAL], 1, "no such file; on the Hub: HF", {"HF_HUB_OFFLINE": "1"}),
     (["evaluate", "gold", "--sandbox", "chroot"], 1, "'chroot': expected auto, docker, bwrap, local", {}),
     (["evaluate", "gold", "--sandbox", "docker"], 3, "no Docker daemon answers", NO_DAEMON),
     (["evaluate", "gold", "--dataset", "empty", *LOCAL], 1, r"empty: no README\.md", {}),
