@@ -14,7 +14,7 @@ from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.loader import DATA_FILE, row_sha256
 from lmrbench_data.tasks.manifest import Benchmark
 from support import warm_cli
-from support.hub_server import Files, Hub
+from support.hub_server import Fault, Files, Hub
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 REPO = "org/lmr-bench"
@@ -141,7 +141,7 @@ def test_unreachable_hub_is_one_line_and_only_pinned_revisions_come_from_the_cac
     hub.commit(REPO, built("1.1.0", "second"), "main", "v1.1.0")
     client(hub, REPO, f"{REPO}@main", f"{REPO}@v1.0.0", f"{REPO}@{first}")
     moving = [REPO, f"{REPO}@main"]
-    hub.drops = True
+    hub.faults = [Fault("", "drop", times=10**6)]
     assert client(hub, REPO)[REPO].startswith(f"error: {REPO}: not a folder here, and cannot be downloaded (RemotePro")
     hub.stop()
     dead = client(hub, *moving, f"{REPO}@{first}")

@@ -16,7 +16,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from lmrbench_evaluate.hub.record import Record
-from support.hub_server import Hub
+from support.hub_server import Fault, Hub
 from support.space_app import PATIENCE_S, ROOT, SPACE, make_entry, make_record, record_files, served_space
 
 if TYPE_CHECKING:
@@ -230,12 +230,12 @@ def test_damaged_records_are_named_and_without_the_hub_the_last_state_stays(boar
     board.reload(lambda: sha[:12] in board.text("#state"))
     assert board.models() == ["model-a"]
     assert "verified/run-b.json: not a record of a verification (not JSON)" in board.text("#skipped")
-    board.hub.drops = True
+    board.hub.faults = [Fault("", "drop", times=10**6)]
     try:
         board.reload(lambda: "does not answer" in board.text("#board .note"))
         assert board.models() == ["model-a"]
     finally:
-        board.hub.drops = False
+        board.hub.faults = []
     board.show(make_record("run-c", make_entry("model-c", ["robust"])))
     assert board.models() == ["model-c"]
     assert not board.find("#board .note")
