@@ -47,17 +47,16 @@ def replace_folder(new: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def read_regular(path: str | Path, most: int, *, folder: int | None = None) -> bytes:
+def read_regular(path: Path, most: int) -> bytes:
     """Read an untrusted regular file without following links or blocking on pipes and devices.
 
     Args:
         most: maximum number of bytes.
-        folder: descriptor of the open folder that `path` is relative to.
 
     Raises:
         OSError: it is missing, not a regular file, or larger than `most` bytes.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))

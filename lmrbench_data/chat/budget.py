@@ -43,14 +43,13 @@ def read_price(prices: Path | None, model: str, max_cost: float | None) -> Price
         if max_cost is not None:
             raise ArgumentError("max_cost", "needs prices: a YAML file with the prices of each model")
         return None
-    needed = ", ".join(Price.model_fields)
     table = {str(name): value for name, value in read_yaml(prices).items()}
-    if model not in table:
-        raise InputError(f"{prices}: no price for {model!r}; it has {', '.join(sorted(table)) or 'none'}")
     try:
         return Price(**table[model])
-    except (ArgumentError, TypeError) as error:
-        raise InputError(f"{prices}: {model} needs {needed}, in US dollars: {error}") from None
+    except (KeyError, ArgumentError, TypeError):
+        names = ", ".join(sorted(table)) or "none"
+        needed = "no input_per_mtok and output_per_mtok (US dollars)"
+        raise InputError(f"{prices}: {needed} for {model!r}; it has {names}") from None
 
 
 @dataclass

@@ -5,7 +5,7 @@ completion, with backoff or after the server's Retry-After of up to two minutes.
 `response_format`, `temperature` or the role `system`, or expects another name for the token limit, is asked without it.
 """
 
-import re
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -22,16 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ChatClient", "Completion", "Message", "RequestFailed"]
 
+_log = logging.getLogger(__name__)
 CUT = "it was cut at max_tokens (finish_reason length)"
-REFUSED = "the model refused to answer"
 
 
 class RequestFailed(Exception):
-    """A request that failed after all retries.
-
-    `reached` is False if the server did not answer at all, so that other requests will probably fail too; `too_long`
-    is True if the server says that the prompt is too long.
-    """
+    """A request that failed after all retries; if the server was not reached, others will probably fail too."""
 
     def __init__(self, message: str, *, reached: bool, too_long: bool = False) -> None:
         super().__init__(message)
@@ -40,30 +36,21 @@ class RequestFailed(Exception):
 
 @dataclass(frozen=True)
 class Completion:
-    """One reply of a model."""
+    """One reply of a model; None stands for what the server does not report or take."""
 
     text: str
     problem: str = ""
-    """The reason for a missing text: a refusal, a tool call, or no content."""
+    """The reason for a missing text: a refusal, or no content."""
     tokens: Tokens | None = None
-    """None if the server does not report them."""
     cost_usd: float | None = None
-    """None if the price or the tokens are unknown."""
     finish_reason: str = ""
     temperature: float | None = None
-    """None if the server's own was used."""
     has_system_role: bool = True
     """False if the system text was part of the user's first message."""
 
 
 class ChatClient:
-    """A connection to a model; use as an asynchronous context manager.
-
-    Args:
-        endpoint: the model and its server.
-        temperature: of all answers; None for the server's own.
-        schema: the JSON schema of answers.
-        schema_name: its name.
+    """A connection to a model, whose answers may have a JSON schema; use as an asynchronous context manager.
 
     Raises:
         InputError: there is no key, or the address is malformed. Nothing has been sent.
@@ -78,11 +65,10 @@ class ChatClient:
         schema_name: str = "answer",
     ) -> None:
         self.endpoint = endpoint
-        self._wanted = self._options = all_options(temperature, endpoint.max_tokens, schema_name, schema)
+        self._options = all_options(temperature, endpoint.max_tokens, schema_name, schema)
         self._url, self._key = address_and_key(endpoint.base_url)
         self.server = server_name(self._url)
-        self.budget = Budget()
-        """The budget of all requests; replace it to set a limit."""
+        self.budget = Budget()  # without a limit, unless it is replaced
         self._is_reachable = self._has_answered = False
 
     async def __aenter__(self) -> Self:
@@ -92,24 +78,13 @@ class ChatClient:
     async def __aexit__(self, *_: object) -> None:
         await self._openai.close()
 
-    @property
-    def refused(self) -> str:
-        """The features that the server refuses, in words for the user; empty if none."""
-        words = {
-            "response_format": "a JSON schema",
-            "temperature": "a temperature (its own is used)",
-            "system": "the role system (its text begins the user's message)",
-        }
-        return " and ".join(text for name, text in words.items() if self._options[name] != self._wanted[name])
-
     async def complete(self, messages: Sequence[Message]) -> Completion:
         """Ask for one answer.
 
         Raises:
             RequestFailed: all tries failed.
             CostLimit: the budget allows no more requests.
-            InputError: the server rejects the key, the model or the address, or redirects to another server; further
-                requests would fail too.
+            InputError: the server rejects the key, the model or the address.
             InfraError: no server answers at the address, or the account has no credit left.
         """
         import httpx2
@@ -132,7 +107,10 @@ class ChatClient:
                     raise self._failure(error, complaint) from error
                 options = fewer
             else:
-                self._options, self._is_reachable, self._has_answered = options, True, True
+                self._is_reachable = self._has_answered = True
+                if refused := [name for name, old in self._options.items() if old not in (None, options[name])]:
+                    _log.warning("%s: the server does not accept %s", self.endpoint.model, " and ".join(refused))
+                    self._options = options
                 return self._read(json_of(response), options)
 
     def _read(self, reply: Any, options: Options) -> Completion:
@@ -142,9 +120,7 @@ class ChatClient:
         message = get(choice, "message")
         text, problem = _text(get(message, "content")), ""
         if get(message, "refusal"):
-            problem = REFUSED
-        elif get(message, "tool_calls"):
-            problem = "the model called a tool instead of answering"
+            problem = "the model refused to answer"
         elif not text.strip():
             problem = CUT if reason == "length" else f"it is empty (finish_reason {reason})"
         text, cost = "" if problem else text, self.budget.add(tokens)
@@ -156,11 +132,11 @@ class ChatClient:
         message = reason or f"HTTP {status}: {_message(error)}"
         message = one_line(message.replace(self._key, "***") if self._key else message)[:300]
         hint = {
-            302: "sends requests to another address",
+            302: "does not answer",
             401: "refuses the key; set OPENAI_API_KEY",
             403: "denies access; check OPENAI_API_KEY and its permissions",
             404: f"does not know the model {self.endpoint.model!r} or the address (it often ends in /v1)",
-            **dict.fromkeys((405, 501), "has no models at this address (it often ends in /v1)"),
+            405: "has no models at this address (it often ends in /v1)",
         }.get(status)
         if hint:
             return InputError(f"the server {self.server} {hint}: {message}")
@@ -172,7 +148,6 @@ class ChatClient:
         return RequestFailed(message, reached=too_long or (is_refused and self._has_answered), too_long=too_long)
 
     def _no_answer(self, error: Exception) -> Exception:
-        """Return the exception for a request without an answer: the address is wrong, or the server fails."""
         import openai
 
         cause = error.__cause__ or error
@@ -185,11 +160,8 @@ class ChatClient:
 
 
 def _message(error: "openai.APIStatusError") -> str:
-    """Return the server's message, whatever form its error has; of a page, the text."""
-    text = str(get(error.body, "message") or get(error.body, "detail") or error.body or error.response.text)[:2000]
-    if text.lstrip().startswith("<"):
-        text = re.sub(r"<(style|script)\b.*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL | re.IGNORECASE)
-    return text
+    """Return the server's message, whatever form its error has."""
+    return str(get(error.body, "message") or get(error.body, "detail") or error.body or error.response.text)[:2000]
 
 
 def _text(content: Any) -> str:

@@ -10,10 +10,9 @@ Options = Mapping[str, Any]
 
 #: Names of the token limit, in the order in which they are tried.
 LIMITS = ("max_completion_tokens", "max_tokens")
-#: Words by which servers name a parameter that they refuse, and by which they say that a prompt is too long.
-_FORMAT = re.compile(r"response.format|json_schema|json_object|structured|grammar|guided")
+#: Words by which servers say that a prompt is too long, or that they do not take the role `system`.
 _LENGTH = re.compile(r"context.length|context window|maximum context|too long|too many tokens")
-_SYSTEM = re.compile(r"system['\"` ]*(role|message|prompt|instruction)|role[s:'\"` ]*system|developer instruction")
+SYSTEM = re.compile(r"system['\"` ]*(role|message|prompt|instruction)|role[s:'\"` ]*system|developer instruction")
 
 
 def all_options(
@@ -41,27 +40,20 @@ def without_refused(options: Options, complaint: str) -> Options | None:
     Args:
         complaint: the server's message in lower case.
     """
-    limit, form, has_temperature = options[LIMITS[0]], options["response_format"], options["temperature"] is not None
+    limit, has_temperature = options[LIMITS[0]], options["temperature"] is not None
     if is_about_length(complaint):
         return None
-    if options["system"] and is_about_system(complaint):
+    if options["system"] and SYSTEM.search(complaint):
         return {**options, "system": False}
     if has_temperature and "temperature" in complaint:
         return {**options, "temperature": None}
     if (limit or options[LIMITS[1]]) and any(name in complaint for name in LIMITS):
         return {**options, LIMITS[0]: None, LIMITS[1]: limit}
-    if form:
-        # After a complaint that names nothing, drop the format: most servers that refuse one refuse both.
-        is_strict = form["type"] == "json_schema" and _FORMAT.search(complaint)
-        return {**options, "response_format": {"type": "json_object"} if is_strict else None}
+    if options["response_format"]:
+        return {**options, "response_format": None}
     return {**options, "temperature": None} if has_temperature else None
 
 
 def is_about_length(complaint: str) -> bool:
     """Return whether a server complains that the prompt is too long."""
     return bool(_LENGTH.search(complaint)) and not any(name in complaint for name in LIMITS)
-
-
-def is_about_system(complaint: str) -> bool:
-    """Return whether a server complains about a message with the role `system`."""
-    return bool(_SYSTEM.search(complaint))

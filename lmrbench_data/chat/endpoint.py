@@ -35,11 +35,7 @@ class JobSettings(Settings):
     instances: Instances = ()
 
     def price(self) -> Price | None:
-        """The price of the model; None if it is unknown.
-
-        Raises:
-            InputError: a cost limit without prices, or prices without this model.
-        """
+        """The price of the model; None if it is unknown."""
         return read_price(self.prices, self.model, self.max_cost)
 
 

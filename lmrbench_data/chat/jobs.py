@@ -5,7 +5,6 @@ Results are written one by one, so a stopped pass loses nothing: the next one do
 
 import asyncio
 import concurrent.futures
-import logging
 from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -15,7 +14,6 @@ from ..base.progress import Progress
 from .budget import Budget, CostLimit
 from .client import ChatClient, RequestFailed
 
-_log = logging.getLogger(__name__)
 _Job = TypeVar("_Job")
 
 
@@ -34,8 +32,6 @@ class JobSummary:
     """True if the cost limit ended it."""
     cost_usd: float | None = None
     """US dollars, earlier passes included; None if a price or a count is missing."""
-    hint: str = "re-run the command to resume"
-    """Advice on getting the missing results."""
 
     @property
     def complete(self) -> bool:
@@ -50,7 +46,7 @@ class JobSummary:
     def close(self, budget: Budget) -> None:
         """Note a reached cost limit once no request is in flight."""
         if self.out_of_budget:
-            self.stopped, self.hint = budget.why, "raise the cost limit, or run without one, to resume"
+            self.stopped = budget.why
 
 
 class JobPass(Generic[_Job]):
@@ -61,9 +57,6 @@ class JobPass(Generic[_Job]):
         workers: jobs under way at a time.
         progress: receives the label of each job.
     """
-
-    #: The label of a job that failed.
-    FAILED = "error"
 
     def __init__(self, client: ChatClient, summary: JobSummary, workers: int, progress: Progress | None) -> None:
         self.client, self.summary = client, summary
@@ -88,8 +81,6 @@ class JobPass(Generic[_Job]):
         """Do the missing jobs; no request is in flight afterwards."""
         run_to_end(self._run(self.plan()))
         self.summary.close(self.client.budget)
-        if self.client.refused:
-            _log.info("%s: the server does not accept %s", self.client.endpoint.model, self.client.refused)
 
     async def _run(self, jobs: Sequence[_Job]) -> None:
         self.progress.start(len(jobs))
@@ -115,7 +106,7 @@ class JobPass(Generic[_Job]):
                 return
             except RequestFailed as error:
                 summary.fail(str(error))
-                label = self.FAILED
+                label = "error"
                 if self._failures.note(failed=not error.reached) and not summary.stopped:
                     summary.stopped = f"the server {self.client.server} keeps failing ({error})"
             self.progress.step(label)

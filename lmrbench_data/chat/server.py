@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, InputError
 from ..base.text import one_line
-from .dialect import is_about_system
+from .dialect import SYSTEM
 
 if TYPE_CHECKING:
     import httpx2
@@ -55,11 +55,7 @@ def connect(url: str, key: str, *, timeout_s: float, retries: int = 0) -> "opena
     """Return a client of one server, which sends the key to no other; close it after use.
 
     A query in the address, such as Azure's `api-version`, is part of each request. The proxy of the environment is
-    used, but not for this machine.
-
-    Args:
-        timeout_s: seconds of one try.
-        retries: further tries on connection errors, 408, 409, 429, 5xx and replies without a completion.
+    used, but not for this machine. A try takes at most `timeout_s`.
 
     Raises:
         InputError: the proxy of the environment cannot be used.
@@ -75,10 +71,12 @@ def connect(url: str, key: str, *, timeout_s: float, retries: int = 0) -> "opena
             raise httpx2.ReadTimeout(f"no answer within {timeout_s:g} s", request=response.request) from None
         correct_status(response)
 
-    parts, limits = httpx2.URL(url), httpx2.Limits(max_connections=None, max_keepalive_connections=100)
+    parts = httpx2.URL(url)
     is_local = parts.host in ("localhost", "::1") or parts.host.startswith("127.")
     try:
-        client = httpx2.AsyncClient(trust_env=not is_local, limits=limits, event_hooks={"response": [check]})
+        client = openai.DefaultAsyncHttpxClient(
+            trust_env=not is_local, follow_redirects=False, event_hooks={"response": [check]}
+        )
     except (ImportError, ValueError, httpx2.InvalidURL) as error:
         proxy = "the proxy of the environment (such as HTTPS_PROXY)"
         raise InputError(f"{proxy} cannot be used: {one_line(error)}") from error
@@ -109,10 +107,14 @@ def correct_status(response: "httpx2.Response") -> None:
         )
         response.status_code = 302
     elif response.is_success and not is_stream:
-        if reason := _no_completion(response):
-            response.extensions[REASON] = reason
-            response.status_code = 502
-    elif response.status_code == 500 and is_about_system(response.text.lower()):
+        choice, reason = first_choice(json_of(response)), ""
+        if choice is None:
+            reason = f"the server's answer is not a chat completion: {response.text[:200]}"
+        elif choice.get("error") or choice.get("finish_reason") == "error":
+            reason = f"the answer ended with an error: {get(choice.get('error'), 'message') or 'finish_reason error'}"
+        if reason:
+            response.extensions[REASON], response.status_code = reason, 502
+    elif response.status_code == 500 and SYSTEM.search(response.text.lower()):
         response.status_code = 400
     elif response.status_code == 429 and "insufficient_quota" in response.text:
         response.status_code = 402
@@ -136,13 +138,3 @@ def first_choice(reply: Any) -> dict[str, Any] | None:
     choices = get(reply, "choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     return choice if isinstance(choice, dict) and "message" in choice else None
-
-
-def _no_completion(response: "httpx2.Response") -> str:
-    """Return why a reply of status 200 is not a completion; empty if it is one."""
-    choice = first_choice(json_of(response))
-    if choice is None:
-        return f"the server's answer is not a chat completion: {response.text[:200]}"
-    if choice.get("error") or choice.get("finish_reason") == "error":
-        return f"the answer ended with an error: {get(choice.get('error'), 'message') or 'finish_reason error'}"
-    return ""

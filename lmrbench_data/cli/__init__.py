@@ -13,20 +13,10 @@ from typer.core import TyperGroup
 
 from ..base.errors import InputError
 from ..base.text import one_line
+from ..base.version import __version__
 
 try:
-    from . import (
-        agent,
-        analyse,
-        dataset,
-        evaluate,
-        generate,
-        images,
-        papers,
-        report,
-        submit,
-        tasks,
-    )
+    from . import agent, analyse, dataset, evaluate, generate, images, papers, report, submit, tasks
     from .options import MAINTAIN, flag_of
     from .output import flush, log_to_stderr, prepare_streams, print_err, print_out
 except InputError as error:  # this system cannot evaluate
@@ -93,8 +83,6 @@ for _heading, _commands in GROUPS.items():
 
 def _version(shown: bool) -> None:
     if shown:
-        from ..base.version import __version__
-
         print_out(f"lmrbench {__version__}")
         raise typer.Exit()
 
@@ -120,7 +108,8 @@ def main() -> None:
         finally:
             flush()
     except ArgumentError as error:
-        _fail(f"{flag_of(error.argument)}: {error.problem}", error.exit_code)
+        flag = flag_of(error.argument)
+        _fail(f"{flag}: {error.problem}" if flag else error.problem, error.exit_code)
     except LMRBenchError as error:
         _fail(str(error), error.exit_code)
     except OSError as error:

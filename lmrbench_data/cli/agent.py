@@ -7,10 +7,9 @@ import typer
 
 from ..dataset.load import EMBEDDED
 from ..generation.settings import AgentSettings
-from ..loader import FUNCTION
 from .options import DatasetSpec, Track, chosen_row, options, rows_by_config
 from .outcomes import answers_dict, answers_text, exit_status
-from .output import Json, emit, print_err, progress_bar
+from .output import Json, emit, print_err, print_out, progress_bar
 
 app = typer.Typer(help="Run agents, write workspaces and collect patches.", no_args_is_help=True)
 
@@ -21,7 +20,6 @@ def workspace(
     folder: Annotated[Path, typer.Argument(help="New folder.", metavar="DIR")],
     track: Track = "paper",
     dataset: DatasetSpec = "embedded",
-    as_json: Json = False,
 ) -> None:
     """Write a workspace with everything an agent may see.
 
@@ -37,11 +35,7 @@ def workspace(
     row = chosen_row(instance, dataset)
     write_workspace(row, folder, track=track)
     command = f"lmrbench agent collect {folder} --model NAME{_dataset_option(dataset)}"
-    emit(
-        {"instance_id": instance, "track": track, "folder": str(folder)},
-        as_json,
-        f"{folder}: TASK.md states the task; collect the answer with `{command}`",
-    )
+    print_out(f"{folder}: TASK.md states the task; collect the answer with `{command}`")
 
 
 @app.command()
@@ -74,17 +68,13 @@ def collect(
     out: Annotated[Path, typer.Option("--out", "-o", help="File of predictions; rows are added to it.")] = Path(
         "predictions.jsonl"
     ),
-    setting: Annotated[str, typer.Option("--setting", help="Setting to record in the rows.")] = "agent",
-    sample: Annotated[
-        int, typer.Option("--sample", min=0, help="Sample number of the first row of each instance.")
-    ] = 0,
+    setting: Annotated[str, typer.Option(help="Setting to record in the rows.")] = "agent",
+    sample: Annotated[int, typer.Option(min=0, help="Sample number of the first row of each instance.")] = 0,
     replace: Annotated[bool, typer.Option("--replace", help="Replace rows that are already in the file.")] = False,
     dataset: DatasetSpec = "embedded",
     as_json: Json = False,
 ) -> None:
     """Turn changes in workspaces into predictions.
-
-    Each workspace becomes one row.
 
     Several workspaces of an instance become samples 0, 1, ... A row that is already in the file is an error: --replace
     replaces it, --sample 1 keeps both.
@@ -107,8 +97,7 @@ def collect(
     instead = f" ({replaced} replaced)" if replaced else ""
     ids = {row["instance_id"] for row in answers}
     needed = [name for name, group in configs.items() if ids & {row["instance_id"] for row in group}]
-    chosen = ["" if name == FUNCTION else f" --config {name}" for name in needed]
-    commands = [f"`lmrbench evaluate {out}{config}{_dataset_option(dataset)}`" for config in chosen]
+    commands = [f"`lmrbench evaluate {out} --config {name}{_dataset_option(dataset)}`" for name in needed]
     empty = sum(not row["model_patch"] for row in answers)
     emit(
         {"out": str(out), "rows": len(answers), "replaced": replaced, "empty": empty},

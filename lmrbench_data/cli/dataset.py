@@ -25,9 +25,8 @@ app = typer.Typer(help="Record, check, build and publish the dataset.", no_args_
 @app.command()
 def init(
     folder: Annotated[Path, typer.Argument(help="Folder without a benchmark; created if missing.")],
-    title: Annotated[str, typer.Option("--title", help="Title of the benchmark, shown on its card.")],
-    name: Annotated[str, typer.Option("--name", help="Dataset name (default: the folder's name).")] = "",
-    as_json: Json = False,
+    title: Annotated[str, typer.Option(help="Title of the benchmark, shown on its card.")],
+    name: Annotated[str, typer.Option(help="Dataset name (default: the folder's name).")] = "",
 ) -> None:
     """Start a benchmark of your own.
 
@@ -38,19 +37,13 @@ def init(
     from ..tasks.drafts import new_benchmark
 
     new_benchmark(folder, title=title, name=name)
-    emit(
-        {"folder": str(folder)},
-        as_json,
-        f"written: {folder / 'benchmark.yaml'}, {folder / 'environments'}",
-        f"next: lmrbench tasks new SLUG --benchmark {folder}",
-    )
+    print_out(f"written: {folder / 'benchmark.yaml'}, {folder / 'environments'}")
+    print_out(f"next: lmrbench tasks new SLUG --benchmark {folder}")
 
 
 @app.command()
 def build(
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder to write (default: the benchmark's name).")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="New folder (default: the benchmark's name).")] = None,
     benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
@@ -65,7 +58,7 @@ def build(
     from lmrbench_evaluate.checks.proved import unproved_rows
 
     from ..base.paths import benchmark_folder, benchmark_option
-    from ..base.problems import problem_lines
+    from ..base.problems import Problem, problem_lines
     from ..base.text import counted
     from ..dataset.build import write_dataset
     from ..loader import FUNCTION, dataset_sha256, recordings_sha256
@@ -75,21 +68,17 @@ def build(
     out = out or Path(facts.name)
     drafts, tasks, rows = _build_configs(benchmark, shown=not as_json)
     write_dataset(rows[FUNCTION], out, facts, others=rows)
-    option, not_proved = benchmark_option(benchmark or benchmark_folder()), []
-    for config, chosen in tasks.items():
-        which = "" if config == FUNCTION else f" --config {config}"
-        fix = f"lmrbench dataset check{option}{which} --sandbox docker"
-        not_proved += unproved_rows(rows[config], chosen, fix)
-    built: list[dict[str, Any]] = [
-        {"config": config, "rows": len(found), "sha256": dataset_sha256(found), "recordings": recordings_sha256(found)}
-        for config, found in rows.items()
-        if found
-    ]
-    lines = []
-    for item in built:
-        hashes = f"content {item['sha256'][:12]}, recordings {item['recordings'][:12]}"
-        which = f"{item['config']}: " if len(built) > 1 else ""
-        lines.append(f"{out}: {which}{counted(item['rows'], 'row')}, {hashes}")
+    built: list[dict[str, Any]] = []
+    lines, not_proved = list[str](), list[Problem]()
+    option = benchmark_option(benchmark or benchmark_folder())
+    for config, found in rows.items():
+        if found:
+            fix = f"lmrbench dataset check{option} --config {config} --sandbox docker"
+            not_proved += unproved_rows(found, tasks[config], fix)
+            content, recordings = dataset_sha256(found), recordings_sha256(found)
+            built.append({"config": config, "rows": len(found), "sha256": content, "recordings": recordings})
+            hashes = f"content {content[:12]}, recordings {recordings[:12]}"
+            lines.append(f"{out}: {config}: {counted(len(found), 'row')}, {hashes}")
     problems = [problem.as_dict() for problem in (*drafts, *not_proved)]
     emit(
         {"folder": str(out), **built[0], "configs": built, "problems": problems},
@@ -153,14 +142,9 @@ def check(
     sandbox: Sandbox = "auto",
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,
-    quick: Annotated[
-        bool,
-        typer.Option("--quick", help="Only check golden, masked and one variant of each kind; proves nothing."),
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Check one variant of each kind; proves nothing.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show all findings, including passes.")] = False,
-    again: Annotated[
-        bool, typer.Option("--again", help="Also check tasks that are proved and have not changed.")
-    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also check proved tasks that have not changed.")] = False,
     as_json: Json = False,
 ) -> None:
     """Prove that tasks are sound.
@@ -305,25 +289,19 @@ def push(
         check = f"lmrbench dataset check{benchmark_option(benchmark or benchmark_folder())} --sandbox docker"
         raise InputError(f"{facts_of.name}: not checked in Docker: {listed(names, 3)}; run `{check}`")
     plan = plan_push(api, repo, rows, facts_of)
-    facts = {"repo": repo, "tag": plan.tag, "sha256": plan.sha256, "rows": len(plan.rows), "removed": plan.removed}
-    facts["changes"] = [
-        {"instance_id": item.instance_id, "column": item.column, "summary": item.summary} for item in plan.changes
-    ]
+    facts: dict[str, Any] = {"repo": repo, "tag": plan.tag, "sha256": plan.sha256, "rows": len(plan.rows)}
+    facts |= {"removed": plan.removed, "changes": list(map(vars, plan.changes)), "done": plan.done, "commit": None}
     changed = len({change.instance_id for change in plan.changes})
     state = "already published" if plan.done else f"{counted(changed, 'row differs', 'rows differ')} from main"
-    lines = [f"{change.instance_id}  {change.column or 'row'}: {change.summary}" for change in plan.changes]
-    lines += [f"{name}: removed from the repository" for name in plan.removed]
-    lines.append(f"{repo} {plan.tag}: {len(plan.rows)} rows, content {plan.sha256[:12]}; {state}")
-    if dry_run or plan.done:
-        emit({**facts, "pushed": False, "done": plan.done}, as_json, *lines)
-        return
     if not as_json:
-        print_out("\n".join(lines))
-    if not (yes or as_json):
-        typer.confirm(f"Push to {repo} and tag it {plan.tag}? The tag can never move.", abort=True, err=True)
-    sha = carry_out(api, plan, private=private)
-    emit(
-        {**facts, "pushed": True, "commit": sha},
-        as_json,
-        f"pushed: {repo}@{plan.tag} ({sha[:12]}); load_dataset({repo!r}, revision={plan.tag!r}, split='test')",
-    )
+        for change in plan.changes:
+            print_out(f"{change.instance_id}  {change.column or 'row'}: {change.summary}")
+        for name in plan.removed:
+            print_out(f"{name}: removed from the repository")
+        print_out(f"{repo} {plan.tag}: {len(plan.rows)} rows, content {plan.sha256[:12]}; {state}")
+    if not (dry_run or plan.done):
+        if not (yes or as_json):
+            typer.confirm(f"Push to {repo} and tag it {plan.tag}? The tag can never move.", abort=True, err=True)
+        sha = facts["commit"] = carry_out(api, plan, private=private)
+        print_err(f"pushed: {repo}@{plan.tag} ({sha[:12]})")
+    emit(facts, as_json)

@@ -2,20 +2,16 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from lmrbench_evaluate.runs.settings import JudgeSettings, RunSettings
 
 from ..base.settings import option
-from ..chat.endpoint import Endpoint
-from .options import BenchmarkFolder, Notes, Sandbox, option_of, options
-from .outcomes import judging_dict, judging_status, judging_text, report_text, run_status, tokens_line, votes_line
+from .options import BenchmarkFolder, Notes, Sandbox, options
+from .outcomes import judging_status, report_text, run_status, tokens_line, votes_line
 from .output import Json, emit, progress_bar
-
-if TYPE_CHECKING:
-    from lmrbench_evaluate.judge.asking import JudgeSummary
 
 CALIBRATION = Path("runs/calibration-MODEL-TRACK")
 
@@ -35,10 +31,6 @@ def evaluate(
         typer.Option("--map", metavar="THEIRS=OURS", help="Rename a column, such as completion=function (repeatable)."),
     ] = None,
     sandbox: Sandbox = "auto",
-    judge: Annotated[
-        str | None, typer.Option("--judge", help="Also judge the answers with this model; see `lmrbench judge`.")
-    ] = None,
-    judge_base_url: Annotated[str | None, option_of(Endpoint, "base_url", "--judge-base-url")] = None,
     notes: Notes = False,
     as_json: Json = False,
 ) -> None:
@@ -52,36 +44,14 @@ def evaluate(
     from lmrbench_evaluate.predictions.column_mapping import parse_columns
 
     from ..api import evaluation
-    from ..base.errors import ArgumentError, LMRBenchError
 
-    if judge:
-        from ..chat.server import address_and_key
-
-        try:
-            address_and_key(judge_base_url)  # before an hour of tests
-        except ArgumentError as error:
-            raise ArgumentError(f"judge_{error.argument}", error.problem) from error
     arguments = dict(settings, map=parse_columns(columns or ()))
     with progress_bar("evaluating", shown=not as_json, kept="finished results are kept") as progress:
         run = evaluation.evaluate(predictions, sandbox=sandbox, progress=progress, **arguments)
     assert run.summary is not None
-    judged: JudgeSummary | LMRBenchError | None = None
-    if judge and not run.summary.stopped:
-        try:
-            judged = _judge(JudgeSettings(run=run.path, model=judge, base_url=judge_base_url), as_json)
-        except LMRBenchError as error:  # the report is still printed
-            judged = error
     report = run.report()
-    emit(
-        {**report.to_dict(), **({"judge": judging_dict(run.path, judged)} if judged else {})},
-        as_json,
-        *(judging_text(run.path, judged) if judged else ()),
-        *report_text(report, notes=notes, folder=run.path),
-    )
-    status = run_status(run.summary)
-    judge_status = judging_status(judged) if judged else 0
-    if status or judge_status:
-        raise typer.Exit(status if status == 3 else judge_status or status)
+    emit(report.to_dict(), as_json, *report_text(report, notes=notes, folder=run.path))
+    raise typer.Exit(run_status(run.summary))
 
 
 @options(JudgeSettings)
@@ -95,23 +65,20 @@ def judge(settings: JudgeSettings, as_json: Json = False) -> None:
 
     Example: lmrbench judge runs/mine --model gpt-5 --votes 3
     """
-    done = _judge(settings, as_json)
-    emit(
-        judging_dict(settings.run, done, settings.instances),
-        as_json,
-        *judging_text(settings.run, done, settings.instances, settings.votes),
-    )
-    raise typer.Exit(judging_status(done))
+    from lmrbench_evaluate.judge.summary import as_dict, summarise, table
 
-
-def _judge(settings: JudgeSettings, quiet: bool) -> "JudgeSummary":
     from ..api import models
 
     kept = f"judgements so far are in {settings.run}/judgements.jsonl"
-    with progress_bar("judging", shown=not quiet, kept=kept) as progress:
+    with progress_bar("judging", shown=not as_json, kept=kept) as progress:
         done = models.judge(**dict(settings), progress=progress).judging
     assert done is not None
-    return done
+    shown = summarise(settings.run, done, settings.instances)
+    voted = f", {settings.votes} votes" if settings.votes > 1 else ""
+    title = f"Judged by {done.judge.model} (prompt {done.judge.prompt_version}{voted})"
+    lines = tokens_line(done), votes_line(done), f"judgements: {settings.run}/judgements.jsonl"
+    emit({"run": str(settings.run), **as_dict(shown, done)}, as_json, (title, table(shown, settings.votes)), *lines)
+    raise typer.Exit(judging_status(done))
 
 
 calibrate = typer.Typer(no_args_is_help=True, help="Compare a judge with variants of known quality.")
@@ -130,12 +97,8 @@ def _calibrate() -> None:
 )
 def variants(
     settings: JudgeSettings,
-    track: Annotated[
-        str, typer.Option("--track", help="Track in which to judge the variants: paper or contract.")
-    ] = "paper",
-    each: Annotated[
-        int | None, typer.Option("--each", min=1, help="Maximum number of variants per kind and instance.")
-    ] = None,
+    track: Annotated[str, typer.Option(help="Track in which to judge the variants: paper or contract.")] = "paper",
+    each: Annotated[int | None, typer.Option(min=1, help="Maximum number of variants per kind and instance.")] = None,
     benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:

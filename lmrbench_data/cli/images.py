@@ -7,7 +7,7 @@ import typer
 from lmrbench_evaluate.doctor import DoctorSettings, Finding, Severity
 
 from .options import MAINTAIN, BenchmarkFolder, options
-from .output import Json, emit, print_err, print_rich
+from .output import Json, emit, print_err, print_out, print_rich
 
 app = typer.Typer(help="List, build and push the Docker images of environments.", no_args_is_help=True)
 
@@ -52,50 +52,36 @@ def list_images(benchmark: BenchmarkFolder = None, as_json: Json = False) -> Non
 @app.command()
 def build(
     names: Names = None,
-    agent: Annotated[
-        str,
-        typer.Option("--agent", help="Add this agent (mini-swe-agent, openhands) to the environments' images."),
-    ] = "",
-    network: Annotated[str | None, typer.Option("--network", help="Network for build steps, such as host.")] = None,
-    build_arg: Annotated[
-        list[str] | None,
-        typer.Option("--build-arg", metavar="NAME=VALUE", help="Build argument of the Dockerfiles (repeatable)."),
-    ] = None,
+    agent: Annotated[str, typer.Option(help="Add this agent (mini-swe-agent, openhands) to the images.")] = "",
     benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
     """Build the images of environments.
 
-    Builds the installed environments, or those of --benchmark; with --agent, an image for an agent on each of them.
+    Builds the installed environments, or those of --benchmark; with --agent, an image for an agent on each of them. If
+    builds cannot reach a package index, set LMRBENCH_BUILD_NETWORK=host.
 
     Example: lmrbench images build torch-cpu
     """
     from lmrbench_evaluate.sandbox.images import build_image
 
-    from ..base.errors import InputError
     from ..generation.agents.agent_image import build_agent_images
     from ..tasks.environments import choose_environments
 
-    arguments = {}
-    for item in build_arg or ():
-        name, equals, value = item.partition("=")
-        if not equals or not name:
-            raise InputError(f"--build-arg {item!r}: give NAME=VALUE")
-        arguments[name] = value
     environments, built = choose_environments(names or (), benchmark), dict[str, str]()
     if agent:
         tags = [environment.tag for environment in environments]
-        built = build_agent_images(agent, tags, network=network)
+        built = build_agent_images(agent, tags)
     else:
         api = _connect()
         for environment in environments:
             print_err(f"building {environment.tag}: about {environment.disk_mb / 1000:.1f} GB of disk")
-            built[environment.tag] = build_image(api, environment, network=network, arguments=arguments)
+            built[environment.tag] = build_image(api, environment)
     emit(built, as_json, *(f"{tag}  {identity}" for tag, identity in built.items()))
 
 
 @app.command(rich_help_panel=MAINTAIN)
-def push(names: Names = None, benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
+def push(names: Names = None, benchmark: BenchmarkFolder = None) -> None:
     """Push images to the registry in LMRBENCH_REGISTRY.
 
     Example: LMRBENCH_REGISTRY=ghcr.io/org lmrbench images push
@@ -105,8 +91,8 @@ def push(names: Names = None, benchmark: BenchmarkFolder = None, as_json: Json =
     from ..tasks.environments import choose_environments
 
     api, chosen = _connect(), choose_environments(names or (), benchmark)
-    pushed = {environment.tag: push_image(api, environment.tag) for environment in chosen}
-    emit(pushed, as_json, *(f"{tag}  {result}" for tag, result in pushed.items()))
+    for environment in chosen:
+        print_out(f"{environment.tag}  {push_image(api, environment.tag)}")
 
 
 def _connect() -> Any:
@@ -144,13 +130,9 @@ def doctor(settings: DoctorSettings, as_json: Json = False) -> None:
 
 
 def _print_finding(finding: Finding) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=8)
-    grid.add_column(width=12)
-    grid.add_column(overflow="fold")
-    text = f"{finding.text}\n\N{RIGHTWARDS ARROW} {finding.fix}" if finding.fix else finding.text
-    grid.add_row(Text(finding.severity, _COLOURS[finding.severity]), finding.check, Text(text))
-    print_rich(grid)
+    text = Text.assemble((f"{finding.severity:8} ", _COLOURS[finding.severity]), f"{finding.check:12} {finding.text}")
+    if finding.fix:
+        text.append(f"\n{' ' * 22}\N{RIGHTWARDS ARROW} {finding.fix}")
+    print_rich(text)

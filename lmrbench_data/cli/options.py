@@ -2,8 +2,8 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
@@ -50,10 +50,8 @@ def options(
         @functools.wraps(command)
         def call(**values: Any) -> None:
             _flags.update({name: _flag(name, field) for name, field in fields.items()})
-            chosen = {name: values.pop(name) for name in fields}
-            command(
-                **values, **{place: settings(**{name: value for name, value in chosen.items() if value is not None})}
-            )
+            chosen = {name: value for name in fields if (value := values.pop(name)) is not None}
+            command(**values, **{place: settings(**chosen)})
 
         call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         call.__annotations__ = {item.name: item.annotation for item in parameters}
@@ -68,8 +66,8 @@ def option_of(settings: type[Settings], name: str, *flags: str, help: str = "") 
 
 
 def flag_of(argument: str) -> str:
-    """The flag for an argument of the Python API."""
-    return _flags.get(argument, f"--{argument.replace('_', '-')}")
+    """The flag for an argument of the Python API; empty for instances that are taken by position."""
+    return _flags.get(argument, "" if argument == "instances" else f"--{argument.replace('_', '-')}")
 
 
 def _fields(settings: type[Settings]) -> dict[str, FieldInfo]:
@@ -155,8 +153,7 @@ def chosen_row(instance: str, dataset: str) -> "DatasetRow":
     from ..dataset.rows import choose_rows
 
     rows = [row for group in rows_by_config([instance], dataset).values() for row in group]
-    with positional():
-        [row] = choose_rows(rows, [instance])
+    [row] = choose_rows(rows, [instance])
     return row
 
 
@@ -174,14 +171,3 @@ def rows_by_config(instances: Collection[str], dataset: str) -> "dict[str, list[
         if not missing:
             break
     return loaded
-
-
-@contextmanager
-def positional() -> Iterator[None]:
-    """Report an error about an argument that has no flag without naming one."""
-    from ..base.errors import ArgumentError, InputError
-
-    try:
-        yield
-    except ArgumentError as error:
-        raise InputError(error.problem) from None

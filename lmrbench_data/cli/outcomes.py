@@ -1,12 +1,10 @@
 """Outcomes of long work as text, JSON and an exit status: reports, answers of models, judgements."""
 
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import LMRBenchError
-from ..base.text import counted, one_line
+from ..base.text import counted
 from .output import print_err
 
 if TYPE_CHECKING:
@@ -95,31 +93,9 @@ def exit_status(summary: "JobSummary", what: str, kept: str, plural: str = "") -
     if summary.errors:
         print_err(f"incomplete: {counted(summary.errors, what, plural)} failed ({summary.first_error})")
     if not summary.complete:
-        print_err(summary.hint)
+        limit = "raise the cost limit, or run without one, to resume"
+        print_err(limit if summary.out_of_budget else "re-run the command to resume")
     return 0 if summary.complete else 3
-
-
-def judging_dict(run: Path, done: "JudgeSummary | LMRBenchError", instances: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the JSON of a command that judged a run."""
-    from lmrbench_evaluate.judge.summary import as_dict, summarise
-
-    if isinstance(done, LMRBenchError):
-        return {"run": str(run), "complete": False, "error": str(done)}
-    return {"run": str(run), **as_dict(summarise(run, done, instances), done)}
-
-
-def judging_text(
-    run: Path, done: "JudgeSummary | LMRBenchError", instances: Sequence[str] = (), votes: int = 1
-) -> "list[Part]":
-    """Return the categories by model and the cost of judging; nothing if the judge failed."""
-    from lmrbench_evaluate.judge.summary import summarise, table
-
-    if isinstance(done, LMRBenchError):
-        return []
-    voted = f", {votes} votes" if votes > 1 else ""
-    title = f"Judged by {done.judge.model} (prompt {done.judge.prompt_version}{voted})"
-    categories = title, table(summarise(run, done, instances), votes)
-    return [categories, tokens_line(done), votes_line(done), f"judgements: {run}/judgements.jsonl"]
 
 
 def votes_line(done: "JudgeSummary") -> str:
@@ -134,11 +110,8 @@ def tokens_line(done: "JudgeSummary") -> str:
     return f"tokens: {done.spent.input_tokens:,} in, {done.spent.output_tokens:,} out   cost: {cost}"
 
 
-def judging_status(done: "JudgeSummary | LMRBenchError") -> int:
+def judging_status(done: "JudgeSummary") -> int:
     """Print why answers have no category and how to resume; return the exit status."""
-    if isinstance(done, LMRBenchError):
-        print_err(f"error: {one_line(done)}")
-        return done.exit_code
     if count := len(done.malformed):
         what = counted(count, "malformed answer is", "malformed answers are")
         print_err(f"{what} left out: there is no candidate function to judge")

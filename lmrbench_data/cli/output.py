@@ -19,7 +19,7 @@ from ..base.progress import Progress
 from ..base.text import visible
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.progress import Progress as RichProgress
 
     from ..base.text_table import Table
 
@@ -57,14 +57,13 @@ def print_out(text: str) -> None:
 
 def print_markdown(text: str) -> None:
     """Print Markdown on stdout: rendered in a terminal, unchanged elsewhere."""
-    text = visible(text)
     if not sys.stdout.isatty():
-        _write(text.rstrip("\n") + "\n")
+        print_out(text.rstrip("\n"))
         return
     from rich.markdown import Markdown
 
     # The terminal's own colours can be read on any background.
-    print_rich(Markdown(text, code_theme="ansi_dark", inline_code_theme="ansi_dark", hyperlinks=False))
+    print_rich(Markdown(visible(text), code_theme="ansi_dark", inline_code_theme="ansi_dark", hyperlinks=False))
 
 
 def print_err(line: str) -> None:
@@ -93,19 +92,16 @@ def _print_table(title: str, table: "Table") -> None:
 
 def print_rich(item: Any) -> None:
     """Print a renderable of rich, without colours where the output is piped."""
-    terminal = _console()
+    from rich.console import Console
+
+    is_live, has_colours = sys.stdout.isatty(), not os.environ.get("NO_COLOR")
+    # rich itself keeps bold and italics where NO_COLOR is set.
+    terminal = Console(
+        width=None if is_live else PIPE_WIDTH, color_system="auto" if is_live and has_colours else None, highlight=False
+    )
     with terminal.capture() as capture:
         terminal.print(item)
     _write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
-
-
-def _console() -> "Console":
-    from rich.console import Console
-
-    if not sys.stdout.isatty():
-        return Console(width=PIPE_WIDTH, color_system=None)
-    # rich itself keeps bold and italics where NO_COLOR is set.
-    return Console(color_system=None if os.environ.get("NO_COLOR") else "auto", highlight=False)
 
 
 def _write(text: str) -> None:
@@ -144,12 +140,7 @@ def prepare_streams() -> None:
 
 class _LogToStderr(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        try:
-            text = record.getMessage()
-        except Exception:
-            self.handleError(record)
-            return
-        print_err(f"warning: {text}" if record.levelno >= logging.WARNING else text)
+        print_err(("warning: " if record.levelno >= logging.WARNING else "") + record.getMessage())
 
 
 def log_to_stderr() -> None:
@@ -179,11 +170,21 @@ def progress_bar(description: str, *, shown: bool = True, kept: str = "") -> Ite
     Args:
         kept: a clause that says where finished results are; with it, SIGINT and SIGTERM stop the work cleanly.
     """
+    from rich import progress
+    from rich.console import Console
+
     if kept:
         signal.signal(signal.SIGTERM, _interrupt)
+    terminal = Console(stderr=True, no_color=bool(os.environ.get("NO_COLOR")))
+    is_live = shown and sys.stderr.isatty()
+    columns = (
+        *progress.Progress.get_default_columns(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[counts]}", markup=False),
+    )
     try:
-        with _bar(description) if shown and sys.stderr.isatty() else contextlib.nullcontext(_Lines(description)) as bar:
-            yield bar
+        with progress.Progress(*columns, console=terminal, disable=not is_live) as bars:
+            yield _Steps(description, bars)
     except KeyboardInterrupt:
         if not kept:
             raise
@@ -198,64 +199,26 @@ def _interrupt(*_: object) -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-class _Counts(Progress):
-    """Counts steps by their label."""
+class _Steps(Progress):
+    """Counts steps by their label, for a bar or for a line every `LOG_EVERY_S` seconds."""
 
-    def __init__(self) -> None:
-        self.labels: Counter[str] = Counter()
-        self.total = 0
+    def __init__(self, description: str, bars: "RichProgress") -> None:
+        self._description, self._bars = description, bars
+        self._task = bars.add_task(description, total=None, counts="")
+        self._labels: Counter[str] = Counter()
+        self._total, self._printed = 0, time.monotonic()
 
     def start(self, total: int) -> None:
-        self.total = total
+        self._total = total
+        self._bars.update(self._task, total=total)
 
     def step(self, label: str = "") -> None:
-        self.labels[label] += 1
-
-    def __str__(self) -> str:
-        """Return the counts in words; nothing if there are many labels, such as names of instances."""
-        counts = {label: count for label, count in self.labels.items() if label}
-        return " ".join(f"{label} {count}" for label, count in counts.items()) if len(counts) <= 8 else ""
-
-
-@contextlib.contextmanager
-def _bar(description: str) -> Iterator[Progress]:
-    from rich import progress
-    from rich.console import Console
-
-    terminal = Console(stderr=True, no_color=bool(os.environ.get("NO_COLOR")))
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(bar_width=max(10, min(40, terminal.width - 60))),
-        progress.MofNCompleteColumn(),
-        progress.TimeElapsedColumn(),
-        progress.TimeRemainingColumn(),
-        progress.TextColumn("{task.fields[counts]}", markup=False),
-    )
-    with progress.Progress(*columns, console=terminal) as bars:
-        task = bars.add_task(description, total=None, counts="")
-
-        class Bar(_Counts):
-            def start(self, total: int) -> None:
-                super().start(total)
-                bars.update(task, total=total)
-
-            def step(self, label: str = "") -> None:
-                super().step(label)
-                bars.update(task, advance=1, counts=str(self))
-
-        yield Bar()
-
-
-class _Lines(_Counts):
-    """A line every `LOG_EVERY_S` seconds."""
-
-    def __init__(self, description: str) -> None:
-        super().__init__()
-        self._description, self._printed = description, time.monotonic()
-
-    def step(self, label: str = "") -> None:
-        super().step(label)
-        now, done = time.monotonic(), self.labels.total()
-        if now - self._printed >= LOG_EVERY_S and done < self.total:
-            self._printed, counts = now, str(self)
-            print_err(f"{self._description}: {done} of {self.total}{counts and f' ({counts})'}")
+        self._labels[label] += 1
+        counts = {label: count for label, count in self._labels.items() if label}
+        # Many labels, such as names of instances, are not counted.
+        text = " ".join(f"{label} {count}" for label, count in counts.items()) if len(counts) <= 8 else ""
+        self._bars.update(self._task, advance=1, counts=text)
+        now, done = time.monotonic(), self._labels.total()
+        if self._bars.disable and now - self._printed >= LOG_EVERY_S and done < self._total:
+            self._printed = now
+            print_err(f"{self._description}: {done} of {self._total}{text and f' ({text})'}")

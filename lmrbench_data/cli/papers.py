@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..base.text import counted
-from ..generation.settings import PromptSettings
-from .options import DatasetSpec, option_of, positional
+from .options import DatasetSpec
 from .output import Json, emit, print_err, print_out, progress_bar
 
 if TYPE_CHECKING:
     from ..dataset.rows import DatasetRow
 
-app = typer.Typer(help="Fetch, add and print the papers' PDFs.", no_args_is_help=True)
+app = typer.Typer(help="Fetch and add the papers' PDFs.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -78,7 +77,6 @@ def add(
     name: Annotated[str, typer.Argument(help="Instance id or paper.", metavar="ID")],
     file: Annotated[Path, typer.Argument(help="PDF to add.", exists=True, dir_okay=False)],
     dataset: DatasetSpec = "embedded",
-    as_json: Json = False,
 ) -> None:
     """Add a PDF of your own to the cache.
 
@@ -90,27 +88,7 @@ def add(
 
     [key] = _papers(dataset, [name])
     sha256 = add_pdf(PaperStore(), key, file)
-    size = file.stat().st_size
-    emit({"paper": key, "sha256": sha256, "bytes": size}, as_json, f"{key}: {size / 1e6:.1f} MB, sha256 {sha256[:12]}")
-
-
-@app.command()
-def show(
-    name: Annotated[str, typer.Argument(help="Instance id or paper.", metavar="ID")],
-    form: Annotated[
-        str, typer.Option("--form", help="Form of the paper: text, pdf-json or pdf-markdown.")
-    ] = "pdf-markdown",
-    pages: Annotated[str, option_of(PromptSettings, "paper_pages", "--pages")] = "",
-    dataset: DatasetSpec = "embedded",
-) -> None:
-    """Print a paper as prompts include it.
-
-    Example: lmrbench papers show dpo-preference-loss --form pdf-json --pages 1-2
-    """
-    from ..generation.paper_texts import paper_text
-
-    [row] = _papers(dataset, [name]).values()
-    print_out(paper_text(row, form, pages))
+    print_out(f"{key}: {file.stat().st_size / 1e6:.1f} MB, sha256 {sha256[:12]}")
 
 
 def _papers(dataset: str, names: list[str] | None = None) -> "dict[str, DatasetRow]":
@@ -125,7 +103,6 @@ def _papers(dataset: str, names: list[str] | None = None) -> "dict[str, DatasetR
 
     rows: list[Any] = load_rows(dataset)
     by_name = {**{row["instance_id"]: row for row in rows}, **{paper_key(row): row for row in rows}}
-    with positional():
-        check_instances(names or (), by_name, "papers list")
+    check_instances(names or (), by_name, "papers list")
     chosen = [by_name[name] for name in names] if names else sorted(rows, key=paper_key)
     return {paper_key(row): row for row in chosen}

@@ -1,41 +1,26 @@
 """`lmrbench report`, `merge` and `show`: compare runs, combine the shares of an evaluation, explain one answer."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..base.extras import need
-from ..base.files import write_atomically
 from ..base.text import counted
 from .options import JudgeModel, Labels, Notes
 from .outcomes import report_text
 from .output import Json, emit, only_runs, print_err, print_markdown
 
 if TYPE_CHECKING:
-    from lmrbench_evaluate.reports.answers import Answer, Chosen
+    from lmrbench_evaluate.reports.answers import Chosen
 
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Output file; the extension selects the format: .md, .json, .csv or .html."),
+        list[Path] | None, typer.Option("--out", "-o", help="Also write a .md, .json, .csv or .html file (repeatable).")
     ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option("--html", dir_okay=False, help="Also write a self-contained HTML page with all answers."),
-    ] = None,
-    figures: Annotated[
-        Path | None,
-        typer.Option(
-            "--figures",
-            file_okay=False,
-            help="Also write figures (SVG, PDF) and tables (LaTeX, CSV) for a paper to a folder.",
-        ),
-    ] = None,
+    figures: Annotated[Path | None, typer.Option(file_okay=False, help="Also write figures and tables there.")] = None,
     labels: Labels = None,
     judge_model: JudgeModel = None,
     notes: Notes = False,
@@ -46,28 +31,21 @@ def report(
     Recomputes the shares of reproduced and robust answers from the result rows. The scores come last.
 
     McNemar's test compares each pair of models, within a run or across runs. --labels adds the agreement between the
-    judge and human labels.
+    judge and human labels. An .html page shows all answers; figures are SVG and PDF, their tables LaTeX and CSV.
 
-    Example: lmrbench report runs/a runs/b --html report.html
+    Example: lmrbench report runs/a runs/b --out report.html
     """
     from lmrbench_evaluate.reports.report import check_form
 
     from ..api import run as runs_api
 
-    if out:
-        check_form(out)
-    if figures:
-        need("report", "--figures")
+    for path in out or ():
+        check_form(path)
     made = runs_api.report(*only_runs(runs), judge_model=judge_model, labels=labels)
     emit(made.to_dict(), as_json, *report_text(made, notes=notes))
-    if out:
-        print_err(f"written: {made.save(out)}")
-    if html:
-        write_atomically(html, made.to_html())
-        print_err(f"written: {html}")
-    if figures:
-        for path in made.save_figures(figures):
-            print_err(f"written: {path}")
+    written = [made.save(path) for path in out or ()] + (made.save_figures(figures) if figures else [])
+    for path in written:
+        print_err(f"written: {path}")
     if made.bad_annotations:
         raise typer.Exit(1)
 
@@ -98,7 +76,6 @@ def merge(
         raise typer.Exit(3)
 
 
-_SIGNS = {"add": "+", "del": "-", "hunk": "@"}
 #: Meanings of the outcomes that reach a level, and of those that were not graded.
 _MEANINGS = {
     "robust": " (every case passed)",
@@ -133,67 +110,36 @@ def show(
     if as_json:
         emit(answer_dict(chosen), as_json)
     else:
-        print_markdown("\n\n".join(_paragraphs(chosen)))
+        print_markdown(_markdown(chosen))
 
 
-def _paragraphs(chosen: "Chosen") -> Iterator[str]:
+def _markdown(chosen: "Chosen") -> str:
+    """Return the text about an answer."""
+    import jinja2
+
     from lmrbench_evaluate.reports.score_tables import words
     from lmrbench_evaluate.reports.spending import in_words
 
-    score, answer = chosen.score, chosen.answer
-    word = words([score])
-    yield f"# {chosen.instance_id}"
-    for warning in chosen.warnings:
-        yield f"warning: {warning}"
-    sample = f", sample {', '.join(map(str, answer.samples))}" if answer.samples and score.samples > 1 else ""
-    yield f"`{score.name}`, {score.track} track{sample}"
-    meaning = _MEANINGS.get(answer.outcome, " (not reproduced)")
-    yield f"## Verdict: {word.get(answer.outcome, answer.outcome)}{meaning}"
-    if answer.detail:
-        yield _block(answer.detail)
-    if answer.is_cut:
-        yield "the reply was cut at the token limit; raise --max-tokens"
-    if took := in_words(answer.took):
-        yield f"took {took}"
-    if len(chosen.samples) > 1:
-        passed = sum(outcome in ("robust", "reproduced") for _, outcome in chosen.samples)
-        yield f"## Samples: {passed} of {len(chosen.samples)} reproduced"
-        yield "\n".join(f"- {number}: {word.get(outcome, outcome)}" for number, outcome in chosen.samples)
-    yield from _parts(answer)
-    if answer.cases:
-        yield f"## Failed cases: {answer.bad_cases} of {answer.all_cases} cases and seeds"
-        for case in answer.cases:
-            seeds = f"seed{'s' * (len(case.seeds) > 1)} {', '.join(map(str, case.seeds))}"
-            yield f"`{case.name}` ({'core' if case.core else 'contract'}, {seeds}): {case.status}"
-            yield _block(case.detail)
-        if answer.more_cases:
-            yield f"{counted(answer.more_cases, 'more case')} in results.jsonl"
-    for part in answer.sections:
-        yield f"## {part.title}{', from the reference to the answer' if part.before else ''}"
-        yield _block("\n".join(f"{_SIGNS.get(line.kind, ' ')} {line.text}" for line in part.lines), "diff")
-    if judgement := answer.judgement:
-        category = f"{judgement.category}: {judgement.category.full_name}" if judgement.category else "no category"
-        lost = f", {judgement.errors} failed" if judgement.errors else ""
-        yield f"## Judge: {category}"
-        yield f"`{judgement.model}`, {counted(judgement.votes.total(), 'vote')}{lost}"
-        texts = judgement.algorithm, judgement.implementation, *(f"- {line}" for line in judgement.rationale)
-        yield _block("\n".join(filter(None, texts)))
-    if answer.log:
-        yield "## Log"
-        yield _block(answer.log)
-
-
-def _parts(answer: "Answer") -> Iterator[str]:
-    """Yield the functions, experiments and choices of a method."""
-    for title, parts in (("Functions", answer.functions), ("Experiments", answer.experiments)):
-        if parts:
-            yield f"## {title}: {sum(part['status'] == 'passed' for part in parts)} of {len(parts)} passed"
-            yield "\n".join(f"- `{part['name']}`: {part['status']}" for part in parts)
-    if choices := answer.choices:
-        stated = sum(choice["reading"] == "stated" for choice in choices)
-        yield f"## Choices: {stated} of {len(choices)} as in the paper or its tables"
-        options = {choice["name"]: choice["option"] or "none of the options" for choice in choices}
-        yield "\n".join(f"- `{item['name']}`: {options[item['name']]} ({item['reading']})" for item in choices)
+    named, signs = words([chosen.score]), {"add": "+", "del": "-", "hunk": "@"}
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters.update(in_words=in_words, block=_block, counted=counted)
+    environment.filters["word"] = lambda outcome: named.get(outcome, outcome)
+    environment.filters["difference"] = lambda lines: "\n".join(f"{signs.get(at.kind, ' ')} {at.text}" for at in lines)
+    passed, judged = sum(outcome in ("robust", "reproduced") for _, outcome in chosen.samples), chosen.answer.judgement
+    reasons = [judged.algorithm, judged.implementation, *(f"- {line}" for line in judged.rationale)] if judged else []
+    return environment.get_template("show.md.j2").render(
+        chosen=chosen,
+        score=chosen.score,
+        answer=chosen.answer,
+        meanings=_MEANINGS,
+        passed=passed,
+        reasons="\n".join(filter(None, reasons)),
+    )
 
 
 def _block(text: str, language: str = "") -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..base.text import counted
-from .options import Workers, Yes
+from .options import DatasetSpec, Workers, Yes
 from .output import Json, emit, print_err, print_out, progress_bar
 
 DATASET = "lmr-bench/lmr-bench"
@@ -15,14 +15,9 @@ DATASET = "lmr-bench/lmr-bench"
 
 def submit(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
-    to: Annotated[str, typer.Option("--to", help="Results dataset, org/name.")],
-    dataset: Annotated[str, typer.Option("--dataset", help="Published dataset of the benchmark, org/name.")] = DATASET,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Check the run, the target and your rights, and show the files without sending them."
-        ),
-    ] = False,
+    to: Annotated[str, typer.Option(help="Results dataset, org/name.")],
+    dataset: Annotated[str, typer.Option(help="Published dataset of the benchmark, org/name.")] = DATASET,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, and send nothing.")] = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -45,13 +40,9 @@ def submit(
     plan = plan_submission(api, run, dataset, to)
     where, size = f"{dataset}@{plan.dataset.tag}", sum(map(len, plan.files.values()))
     if not as_json:
-        emit(
-            None,
-            as_json,
-            *tables(make_report([run]))[:2],
-            *(f"{name}  {len(content)} bytes" for name, content in sorted(plan.files.items())),
-            f"run {plan.run_id} of {plan.user}: dataset {where}, {len(plan.rows)} rows, {size} bytes",
-        )
+        shown = [f"{name}  {len(content)} bytes" for name, content in sorted(plan.files.items())]
+        about = f"run {plan.run_id} of {plan.user}: dataset {where}, {len(plan.rows)} rows, {size} bytes"
+        emit(None, as_json, *tables(make_report([run]))[:2], *shown, about)
     result: dict[str, object] = {"run_id": plan.run_id, "rows": len(plan.rows), "bytes": size}
     result |= {"dataset": where, "pull_request": None}
     if not dry_run:
@@ -66,22 +57,10 @@ def submit(
 def verify(
     repo: Annotated[str, typer.Argument(help="Results dataset, org/name.")],
     pull_request: Annotated[str, typer.Argument(help="Number or URL of the pull request.")],
-    dataset: Annotated[
-        str, typer.Option("--dataset", help="Dataset of the run: embedded, a folder, or org/name@revision.")
-    ] = "embedded",
+    dataset: DatasetSpec = "embedded",
     workers: Workers = 2,
-    fresh_seeds: Annotated[
-        int,
-        typer.Option(
-            "--fresh-seeds",
-            min=1,
-            max=100,
-            help="Number of secret seeds to test on, in addition to the published ones.",
-        ),
-    ] = 2,
-    publish: Annotated[
-        bool, typer.Option("--publish/--no-publish", help="Publish the repeated run, and close the pull request.")
-    ] = True,
+    fresh_seeds: Annotated[int, typer.Option(min=1, max=100, help="Number of additional, secret seeds.")] = 2,
+    publish: Annotated[bool, typer.Option(help="Publish the repeated run, and close the pull request.")] = True,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -128,13 +107,10 @@ def verify(
     result = {"run_id": claim.run_id, "sha": claim.sha, "rows": rows, "agreed": rows - len(differing)}
     result |= {"memorised": memorised, "differing": differing, "published": None}
     if not as_json:
-        emit(
-            None,
-            as_json,
-            *(f"differs: {line}" for line in differing[:50]),
-            f"{rows - len(differing)} of {rows} verdicts equal the submitted ones, on secret seeds as well",
-            f"{memorised} pass on the published seeds only",
-        )
+        for line in differing[:50]:
+            print_out(f"differs: {line}")
+        print_out(f"{rows - len(differing)} of {rows} verdicts equal the submitted ones, on secret seeds as well")
+        print_out(f"{memorised} pass on the published seeds only")
     if publish and (yes or as_json or typer.confirm("Publish the run?", err=True)):
         _, url = publish_run(api, verified)
         result["published"] = url

@@ -1,7 +1,5 @@
 """`lmrbench tasks` and `export`: list, show, start and lint tasks; export them for other harnesses."""
 
-import re
-import sys
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -9,13 +7,9 @@ import typer
 
 from ..export.settings import HarborSettings
 from .options import MAINTAIN, BenchmarkFolder, Config, TaskNames, Track, options, tasks_and_drafts
-from .output import Json, emit, print_markdown, print_out, progress_bar
+from .output import Json, emit, print_out, progress_bar
 
 app = typer.Typer(help="List, show, start and lint tasks.", no_args_is_help=True)
-
-#: Formulas, which Markdown would change: `$$...$$` on lines of its own, `$...$` within one.
-_BLOCK = re.compile(r"^\$\$(.+?)\$\$[ \t]*$", re.DOTALL | re.MULTILINE)
-_INLINE = re.compile(r"(?<![\\$`\w])\$([^$`\n]+)\$(?![\w$])")
 
 
 @app.command("list")
@@ -64,8 +58,7 @@ def show(
 ) -> None:
     """Show an instance as a model sees it.
 
-    Prints the instruction, the paper and the masked files, and in the contract track also prints the contract. It is
-    Markdown, which a terminal renders.
+    Prints the instruction, the paper and the masked files as Markdown, and in the contract track also the contract.
 
     Example: lmrbench tasks show dpo-preference-loss --track contract
     """
@@ -75,32 +68,21 @@ def show(
 
     check_track(track)
     shown = view_instances(instance, track, benchmark)
-    if as_json:
-        emit(shown, as_json)
-    else:
-        print_markdown("\n\n".join(part for item in shown for part in _paragraphs(item, sys.stdout.isatty())))
+    emit(shown, as_json, "\n\n".join(part for item in shown for part in _paragraphs(item)))
 
 
-def _paragraphs(item: dict[str, Any], is_rendered: bool) -> Iterator[str]:
+def _paragraphs(item: dict[str, Any]) -> Iterator[str]:
     yield f"# {item['instance_id']}"
     yield f"{item['category']}: {item['paper']['title']}"
     for title, key in (("Instruction", "instruction"), ("Contract", "contract"), ("Paper", "paper_text")):
         if key in item:
             yield f"# {title}"
-            yield _with_formulas(item[key].strip()) if is_rendered else item[key].strip()
+            yield item[key].strip()
     yield "# Repository"
     yield "\n".join(f"    {name}" for name in item["repository"])
     for name, text in item["masked_files"].items():
         yield f"# `{name}` (masked: {', '.join(item['goals'][name])})"
         yield f"````python\n{text}\n````"
-
-
-def _with_formulas(text: str) -> str:
-    """Return Markdown whose formulas are code, so that a terminal shows them as LaTeX."""
-    text = _BLOCK.sub(lambda block: f"\n```latex\n{block[1].strip()}\n```\n", text)
-    parts = re.split(r"(```.*?```)", text, flags=re.DOTALL)
-    parts[::2] = (_INLINE.sub(r"`\1`", part) for part in parts[::2])  # the others are blocks of code
-    return "".join(parts)
 
 
 @app.command()
@@ -131,7 +113,6 @@ def lint(names: TaskNames = None, benchmark: BenchmarkFolder = None, as_json: Js
 def new(
     slug: Annotated[str, typer.Argument(help="Name of the folder, NN-SLUG, and of its first instance.")],
     benchmark: BenchmarkFolder = None,
-    as_json: Json = False,
 ) -> None:
     """Start a task from a template.
 
@@ -144,12 +125,8 @@ def new(
 
     folder = new_task(slug, benchmark)
     option = f" --benchmark {benchmark}" if benchmark else ""
-    emit(
-        {"folder": str(folder)},
-        as_json,
-        f"written: {folder}",
-        f"next: copy the repository to {folder / 'repo'}, replace each TODO, then `lmrbench tasks lint{option}`",
-    )
+    print_out(f"written: {folder}")
+    print_out(f"next: copy the repository to {folder / 'repo'}, replace each TODO, then `lmrbench tasks lint{option}`")
 
 
 export = typer.Typer(help="Export tasks for Harbor and Inspect.", no_args_is_help=True)

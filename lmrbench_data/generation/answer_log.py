@@ -39,16 +39,16 @@ class AnswerSummary(JobSummary):
         return f"{self.cost_usd:.4f} USD{unknown}"
 
 
-def model_name(name: str, model: str) -> str:
-    """Return the model name to record: the name that the user gives, else the one that the server knows.
+def model_name(name: str, argument: str = "name") -> str:
+    """Return the name of a model as rows record it.
 
     Raises:
         ArgumentError: it is not a valid name.
     """
     try:
-        return clean_name(name or model)
+        return clean_name(name)
     except ValueError as error:
-        raise ArgumentError("name", f"{name or model!r} {error}") from None
+        raise ArgumentError(argument, f"{name!r} {error}") from None
 
 
 class AnswerLog(Ledger):

@@ -7,7 +7,7 @@ repository's file at that path stays.
 import os
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -64,8 +64,7 @@ def answer_of(before: Mapping[str, File], left: LeftFiles) -> Answer:
         except GitError as error:
             return Answer(problem=f"git cannot compare the changes ({error})")
     lines = [f"{one_line(name)[:100]} ({why})" for name, why in sorted(left.left_out.items())]
-    more = [f"and {len(lines) - MAX_NAMED} more"] if len(lines) > MAX_NAMED else []
-    return Answer(patch, (*lines[:MAX_NAMED], *more))
+    return Answer(patch, tuple(lines[:MAX_NAMED]))
 
 
 def is_passed_over(name: str) -> bool:
@@ -74,7 +73,7 @@ def is_passed_over(name: str) -> bool:
 
 
 def read_folder(before: Mapping[str, File], folder: Path, left_out: Mapping[str, str] | None = None) -> LeftFiles:
-    """Read the repository that an agent left in a folder, which somebody else may still write to.
+    """Read the repository that an agent left in a folder.
 
     Args:
         left_out: entries that did not get into the folder, with the reasons.
@@ -82,58 +81,53 @@ def read_folder(before: Mapping[str, File], folder: Path, left_out: Mapping[str,
     Raises:
         TooMuchError: it cannot be read, or there is too much in it.
     """
+    if folder.is_symlink() or not folder.is_dir():
+        raise TooMuchError("the repository is gone")
     after: dict[str, File] = {}
     out = dict(left_out or {})
     count = size = 0
-    try:
-        for name, facts, descriptor in _walk(folder, out):
-            count += 1
-            if count > MAX_ENTRIES:
-                raise TooMuchError(f"more than {MAX_ENTRIES:,} files and folders")
-            if reason := _obstacle(name, facts, before.get(name)):
-                out[name] = reason
-                continue
-            part = PurePosixPath(name).name
+
+    def note(error: OSError) -> None:
+        name = os.path.relpath(error.filename, folder)
+        if name == ".":
+            raise TooMuchError(f"the repository cannot be read ({error.strerror})")
+        out[name] = str(error.strerror)
+
+    for place, folders, files in os.walk(folder, onerror=note):
+        at = PurePosixPath(os.path.relpath(place, folder))
+        names = {str(at / part): part for part in sorted([*folders, *files])}
+        names = {name: part for name, part in names.items() if not is_passed_over(name)}
+        count += len(names)
+        if count > MAX_ENTRIES:
+            raise TooMuchError(f"more than {MAX_ENTRIES:,} files and folders")
+        for name, part in names.items():
+            path = Path(place, part)
             try:
-                if stat.S_ISDIR(facts.st_mode):
-                    os.close(os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor))
+                facts = path.lstat()
+                if reason := _obstacle(name, facts, before.get(name)):
+                    out[name] = reason
+                if reason or stat.S_ISDIR(facts.st_mode):
                     continue
                 if size + facts.st_size > MAX_CHANGED_BYTES:
                     raise TooMuchError(f"the changed files hold more than {MAX_CHANGED_BYTES >> 20} MB")
-                data = read_regular(part, MAX_CHANGED_BYTES, folder=descriptor)
+                file = File(read_regular(path, MAX_CHANGED_BYTES), bool(facts.st_mode & stat.S_IXUSR))
             except OSError as error:
                 out[name] = str(error.strerror)
                 continue
-            file = File(data, bool(facts.st_mode & stat.S_IXUSR))
             is_changed = file != before.get(name)
             if is_changed and part == _ATTRIBUTES:
                 out[name] = "settings of git are not part of an answer"
-            elif is_changed and not is_text(data):
+            elif is_changed and not is_text(file.data):
                 out[name] = "a binary file"
             else:
                 after[name] = file
-                size += len(data) if is_changed else 0
-    except OSError as error:
-        raise TooMuchError(f"the repository cannot be read ({error.strerror})") from None
+                size += len(file.data) if is_changed else 0
+        folders[:] = [part for name, part in names.items() if part in folders and name not in out]
     for name, file in before.items():
         is_fixed = is_passed_over(name) or PurePosixPath(name).name == _ATTRIBUTES or not is_text(file.data)
         if name not in after and (is_fixed or name in out or _is_below(name, out)):
             after[name] = file
     return LeftFiles({name: file for name, file in sorted(after.items()) if not _is_below(name, after)}, out)
-
-
-def _walk(folder: Path, left_out: Mapping[str, str]) -> Iterator[tuple[str, os.stat_result, int]]:
-    """Yield the name of each entry, its facts and the open folder that holds it; skip caches and what is left out."""
-    if folder.is_symlink() or not folder.is_dir():
-        raise TooMuchError("the repository is gone")
-    # By descriptors, so that no link can take the place of a folder on the way.
-    for path, folders, files, descriptor in os.fwalk(folder):
-        prefix = PurePosixPath(os.path.relpath(path, folder))
-        names = {str(prefix / part): part for part in sorted([*folders, *files])}
-        names = {name: part for name, part in names.items() if not is_passed_over(name)}
-        for name, part in names.items():
-            yield name, os.stat(part, dir_fd=descriptor, follow_symlinks=False), descriptor
-        folders[:] = [part for name, part in names.items() if part in folders and name not in left_out]
 
 
 def _obstacle(name: str, facts: os.stat_result, old: File | None) -> str:

@@ -7,10 +7,9 @@ from typing import Any
 from lmrbench_evaluate.predictions.prediction import AnswerKey, check_track
 
 from ..base.errors import ArgumentError, InputError
-from ..base.names import clean_name
 from ..dataset.rows import DatasetRow
 from ..loader import read_archive
-from .answer_log import AnswerLog
+from .answer_log import AnswerLog, model_name
 from .answer_patch import Answer, TooMuchError, answer_of, read_folder
 from .workspace import REPO, read_marker
 
@@ -31,10 +30,7 @@ def collect_rows(
         InputError: a folder is not a workspace, or is of an instance that the dataset does not have.
         InfraError: git is missing.
     """
-    try:
-        model = clean_name(model)
-    except ValueError as error:
-        raise ArgumentError("model", f"{model!r} {error}") from None
+    model = model_name(model, "model")
     numbers: dict[tuple[str, str], int] = {}
     found = []
     for folder in folders:

@@ -7,6 +7,7 @@ A prompt that does not fit into a model's context is cut by one rule: related co
 the paper loses its end, a tenth at a time. The request, the contract and the goal file are never cut.
 """
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -55,6 +56,8 @@ class Prompt:
 
     messages: tuple[Message, ...]
     cut: tuple[str, ...]
+    can_be_cut: bool = False
+    """Whether there is more to leave out."""
 
     @functools.cached_property
     def sha256(self) -> str:
@@ -80,7 +83,13 @@ def _read(template: str) -> str:
 
 
 def build_prompt(
-    row: DatasetRow, *, setting: str = "standard", track: str = "paper", paper: str = "", max_tokens: int | None = None
+    row: DatasetRow,
+    *,
+    setting: str = "standard",
+    track: str = "paper",
+    paper: str = "",
+    max_tokens: int | None = None,
+    cuts: int = 0,
 ) -> Prompt:
     """Build a prompt; equal arguments give equal prompts.
 
@@ -89,6 +98,7 @@ def build_prompt(
         track: with `contract`, the contract is shown as well.
         paper: the paper as text; empty for none.
         max_tokens: limit of the prompt, by estimate; a longer one is cut by the rule of this module.
+        cuts: least number of cuts, for a server that finds a prompt with fewer too long.
 
     Raises:
         ArgumentError: no such setting.
@@ -96,21 +106,13 @@ def build_prompt(
     """
     if setting not in SETTINGS:
         raise ArgumentError("setting", f"{setting!r} is unknown; one of: {', '.join(SETTINGS)}")
-    first = _parts(row, setting, paper)
-    for parts in _ever_shorter(first):
+    for parts in _ever_shorter(_parts(row, setting, paper)):
+        if len(parts.cut) < cuts:
+            continue
         prompt = _render(row, setting, track, parts)
         if max_tokens is None or prompt.tokens <= max_tokens:
             return prompt
     raise InputError(f"{row['instance_id']}: request and goal file alone take {prompt.tokens} of {max_tokens} tokens")
-
-
-def shorter(row: DatasetRow, *, setting: str, track: str, paper: str, than: Prompt) -> Prompt | None:
-    """Return the next shorter prompt, for a server that found one too long; None if nothing more can be left out."""
-    for parts in _ever_shorter(_parts(row, setting, paper)):
-        prompt = _render(row, setting, track, parts)
-        if len(parts.cut) > len(than.cut):
-            return prompt
-    return None
 
 
 def _parts(row: DatasetRow, setting: str, paper: str) -> Parts:
@@ -128,15 +130,8 @@ def _parts(row: DatasetRow, setting: str, paper: str) -> Parts:
 def _readable(files: Mapping[str, File], names: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield (path, content) of the files that are text."""
     for name in names:
-        if (text := _text(files[name])) is not None:
-            yield name, text
-
-
-def _text(file: File) -> str | None:
-    try:
-        return file.data.decode("utf-8").strip("\n")
-    except UnicodeDecodeError:
-        return None
+        with contextlib.suppress(UnicodeDecodeError):
+            yield name, files[name].data.decode("utf-8").strip("\n")
 
 
 def _ever_shorter(parts: Parts) -> Iterator[Parts]:
@@ -171,7 +166,8 @@ def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
     )
     user = user.strip()
     system = sections["system"].render()
-    return Prompt(({"role": "system", "content": system}, {"role": "user", "content": user}), parts.cut)
+    messages = {"role": "system", "content": system}, {"role": "user", "content": user}
+    return Prompt(messages, parts.cut, can_be_cut=bool(parts.code or parts.paper))
 
 
 def _fenced(text: str, name: str) -> str:

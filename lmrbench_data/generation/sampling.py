@@ -23,7 +23,7 @@ from ..chat.jobs import JobPass
 from ..dataset.rows import DatasetRow, check_contracts, choose_rows, config_of
 from .answer_log import AnswerLog, AnswerSummary, model_name
 from .paper_texts import paper_text
-from .prompt import Prompt, build_prompt, prompt_version, shorter
+from .prompt import Prompt, build_prompt, prompt_version
 from .settings import SamplingSettings
 
 
@@ -85,7 +85,7 @@ class _Sampling(JobPass[_Job]):
         self.summary: SamplingSummary = SamplingSummary()
         client = ChatClient(settings, temperature=settings.temperature)
         super().__init__(client, self.summary, settings.workers, progress)
-        self.name = model_name(settings.name, settings.model)
+        self.name = model_name(settings.name or settings.model)
         self.names, self.request = (self.name, settings.label, settings.track), settings.request()
         self._prompts: dict[str, Prompt] = {}
 
@@ -123,15 +123,15 @@ class _Sampling(JobPass[_Job]):
         Raises:
             RequestFailed: the server gave none.
         """
-        prompt = self._prompt(row)  # takes a millisecond, once for an instance: a thread would take longer
+        cuts = 0
         while True:
+            prompt = self._prompt(row, cuts)  # takes a millisecond, once for an instance: a thread would take longer
             try:
                 return prompt, await self.client.complete(prompt.messages)
             except RequestFailed as error:
-                fitting = self._shorter(row, prompt) if error.too_long else None
-                if fitting is None:
+                if not (error.too_long and prompt.can_be_cut):
                     raise RequestFailed(f"{row['instance_id']}: {error}", reached=error.reached) from error
-                prompt = fitting
+                cuts = len(prompt.cut) + 1
 
     def _row(
         self, job: _Job, prompt: Prompt, completion: Completion, duration_s: float, problem: str
@@ -164,27 +164,20 @@ class _Sampling(JobPass[_Job]):
             "metadata": metadata,
         }
 
-    def _prompt(self, row: DatasetRow) -> Prompt:
-        """The prompt for an instance, built once."""
-        instance = row["instance_id"]
-        if instance not in self._prompts:
-            chosen = self.settings
-            paper = self.papers[instance]
-            self._prompts[instance] = build_prompt(
-                row, setting=chosen.setting, track=chosen.track, paper=paper, max_tokens=chosen.max_prompt_tokens
+    def _prompt(self, row: DatasetRow, cuts: int) -> Prompt:
+        """Return the prompt for an instance with at least so many cuts, built once."""
+        instance, chosen = row["instance_id"], self.settings
+        kept = self._prompts.get(instance)
+        if kept is None or len(kept.cut) < cuts:
+            kept = self._prompts[instance] = build_prompt(
+                row,
+                setting=chosen.setting,
+                track=chosen.track,
+                paper=self.papers[instance],
+                max_tokens=chosen.max_prompt_tokens,
+                cuts=cuts,
             )
-        return self._prompts[instance]
-
-    def _shorter(self, row: DatasetRow, prompt: Prompt) -> Prompt | None:
-        """Return the next shorter prompt for an instance; None if nothing more can be left out."""
-        instance, settings = row["instance_id"], self.settings
-        newest: Prompt | None = self._prompts[instance]
-        if newest is prompt:  # else another sample has cut it already
-            paper = self.papers[instance]
-            newest = shorter(row, setting=settings.setting, track=settings.track, paper=paper, than=prompt)
-            if newest is not None:
-                self._prompts[instance] = newest
-        return newest
+        return kept
 
 
 def _version(row: DatasetRow) -> dict[str, str]:

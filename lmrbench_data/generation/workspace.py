@@ -3,7 +3,7 @@
 ```
 DIR/
   TASK.md      the task, and the layout of this folder
-  paper.md     the paper (or paper.pdf, paper.json)
+  paper.md     the paper, as our summary
   repo/        the masked repository; on the user's disk also a git repository with one commit
   .lmrbench.json   which instance and track this is, for `collect`; on the user's disk only
 ```
@@ -12,7 +12,6 @@ The container of `agent run` has no git, so `repo/` is plain files there, and TA
 """
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,22 +25,6 @@ from ..loader import File, read_archive, unpack
 MARKER = ".lmrbench.json"
 TASK, REPO = "TASK.md", "repo"
 _MAX_MARKER_BYTES = 4096
-_TO_DO = """## What to do
-
-Write that function. Paper and repository say what it has to compute and how it is used. Change whatever the function
-needs; keep names, signatures and everything else as it is. {network} Hidden tests call the function and
-compare what it returns; the tests in the repository only look whether it runs, and some may need another masked
-function. You are done when it is written: the state of the files in `repo/` is your answer"""
-_METHOD_TO_DO = """## What to do
-
-Write these functions: together they are the method of the paper. Paper and repository say what each has to compute and
-how it is used. Change whatever the functions need; keep names, signatures and everything else as it is. {network}
-Hidden tests call the functions, run short experiments with them, and compare the results; the tests in the
-repository only look whether the code runs. You are done when all are written: the state of the files in `repo/` is your
-answer"""
-_NETWORK = {False: "There is no network.", True: "Do not use the network."}
-_GIT = ", a git repository with one commit"
-_STATE = {True: ", committed or not.", False: ". There is no git here, and nothing has to be committed."}
 
 
 def with_cpu_budget(row: DatasetRow, cpu_s: int) -> DatasetRow:
@@ -54,43 +37,35 @@ def with_cpu_budget(row: DatasetRow, cpu_s: int) -> DatasetRow:
 
 
 def workspace_files(
-    row: DatasetRow,
-    *,
-    track: str = "paper",
-    papers: Mapping[str, bytes] | None = None,
-    has_git: bool = False,
-    has_network: bool = False,
+    row: DatasetRow, *, track: str = "paper", has_git: bool = False, has_network: bool = False
 ) -> dict[str, File]:
     """Return the files of an instance that an agent may see, by path: TASK.md, the paper, and the masked repository.
 
     Args:
         track: `paper`, or `contract`: then TASK.md states the contract as well.
-        papers: the files of the paper by name; by default paper.md, our summary.
         has_git: whether the repository becomes a git repository where the agent works; TASK.md says which.
         has_network: whether the agent can reach a network; TASK.md then asks not to use it.
     """
-    papers = {"paper.md": row["paper_text"].encode()} if papers is None else papers
     return {
-        TASK: File(task_text(row, track, sorted(papers), has_git=has_git, has_network=has_network).encode()),
-        **{name: File(data) for name, data in papers.items()},
+        TASK: File(task_text(row, track, has_git=has_git, has_network=has_network).encode()),
+        "paper.md": File(row["paper_text"].encode()),
         **{f"{REPO}/{name}": file for name, file in read_archive(row["repo_archive"]).items()},
     }
 
 
-def write_workspace(
-    row: DatasetRow, folder: Path, *, track: str = "paper", papers: Mapping[str, bytes] | None = None
-) -> Path:
+def write_workspace(row: DatasetRow, folder: Path, *, track: str = "paper") -> Path:
     """Write a workspace into a new folder on the user's disk; equal rows give equal folders.
-
-    Args:
-        track, papers: see `workspace_files`.
 
     Raises:
         LoadError: the folder has content.
         InfraError: there is no git here, or it fails.
     """
-    files = workspace_files(row, track=track, papers=papers, has_git=True)
-    commit_masked(unpack(row, folder / REPO), row)
+    files = workspace_files(row, track=track, has_git=True)
+    repo = unpack(row, folder / REPO)
+    run_git(repo, "init", "--quiet", "--initial-branch=main", "--template=")
+    run_git(repo, "add", "--all", "--force")
+    what = "a method" if is_method(row) else "one function"
+    run_git(repo, "commit", "--quiet", "--no-verify", "--message", f"{row['repo_name']}, {what} masked")
     for name, file in files.items():
         if not name.startswith(f"{REPO}/"):
             (folder / name).write_bytes(file.data)
@@ -99,47 +74,20 @@ def write_workspace(
     return folder
 
 
-def commit_masked(repo: Path, row: DatasetRow) -> None:
-    """Make a folder with the masked repository a git repository with one commit, whose hash depends on the row alone.
-
-    Raises:
-        InfraError: there is no git here, or it fails.
-    """
-    run_git(repo, "init", "--quiet", "--initial-branch=main", "--template=")
-    run_git(repo, "add", "--all", "--force")
-    what = "a method" if is_method(row) else "one function"
-    run_git(repo, "commit", "--quiet", "--no-verify", "--message", f"{row['repo_name']}, {what} masked")
-
-
-def task_text(row: DatasetRow, track: str, papers: list[str], *, has_git: bool, has_network: bool = False) -> str:
+def task_text(row: DatasetRow, track: str, *, has_git: bool, has_network: bool = False) -> str:
     """Return the text of TASK.md."""
-    parts = [
-        f"# Task\n\n{row['instruction'].strip()}",
-        f"## What is here\n\n- `repo/`: the repository that belongs to the paper *{row['paper_title']}*"
-        f"{_GIT if has_git else ''}. {masked_functions(row, f'{REPO}/')}",
-    ]
-    if papers:
-        parts[1] += f"\n- {', '.join(f'`{name}`' for name in papers)}: the paper."
-    if track == "contract":
-        parts.append(f"## Contract\n\n{contract_of(row)}")
-    to_do = (_METHOD_TO_DO if is_method(row) else _TO_DO).format(network=_NETWORK[has_network])
-    parts.append(to_do + _STATE[has_git])
-    return "\n\n".join(parts) + "\n"
+    import jinja2
 
-
-def masked_functions(row: DatasetRow, folder: str = "") -> str:
-    """Say which functions are masked.
-
-    Args:
-        folder: the folder of the repository as the reader sees it, with a slash at the end.
-    """
-    by = "replaced by `raise NotImplementedError`"
-    if not is_method(row):
-        body = f"The body of `{row['goal_function']}` in `{folder}{row['goal_file']}` was {by}."
-        return body + missing_parts(row, folder)
-    goals = goals_of(row)
-    lines = [f"  - `{folder}{path}`: {', '.join(f'`{name}`' for name in names)}" for path, names in goals.items()]
-    return f"The bodies of these functions were {by}:\n" + "\n".join(lines)
+    text, undefined = Path(__file__).with_name("task.md.j2").read_text(encoding="utf-8"), jinja2.StrictUndefined
+    template: Any = jinja2.Template(text, undefined=undefined, trim_blocks=True, keep_trailing_newline=True)
+    return template.render(  # type: ignore[no-any-return]
+        row=row,
+        goals=goals_of(row) if is_method(row) else {},
+        missing_parts="" if is_method(row) else missing_parts(row, f"{REPO}/"),
+        contract=contract_of(row) if track == "contract" else "",
+        network="Do not use the network." if has_network else "There is no network.",
+        has_git=has_git,
+    )
 
 
 def missing_parts(row: DatasetRow, folder: str = "") -> str:
@@ -149,7 +97,7 @@ def missing_parts(row: DatasetRow, folder: str = "") -> str:
     the reference is built.
 
     Args:
-        folder: see `masked_functions`.
+        folder: the folder of the repository as the reader sees it, with a slash at the end.
     """
     text, others = "", other_masked_functions(row)
     if others:

@@ -60,14 +60,6 @@ def test_report_ends_with_the_scores_and_prints_notes_on_request(run: Path) -> N
     assert "add --notes" not in printed
 
 
-def test_task_is_rendered_in_a_terminal_with_its_formulas() -> None:
-    assert "## Notation" in in_process("tasks", "show", "dpo-preference-loss").stdout
-    text = plain(in_terminal(60, "tasks", "show", "dpo-preference-loss"))
-    assert "## Notation" not in text
-    assert "Notation" in text
-    assert r"\frac{\pi_r(y \mid" in text.replace("\n", " "), "a formula loses no backslash"
-
-
 def test_tasks_are_listed_in_one_line_each_on_80_columns() -> None:
     lines = plain(in_terminal(80, "tasks", "list")).splitlines()
     assert max(map(len, lines)) <= 80

@@ -159,7 +159,7 @@ def test_a_new_version_shows_what_changed_and_replaces_main(hub: Hub, lmrbench: 
     build(lmrbench, built, version="0.2.0")
     done = lmrbench("dataset", "push", REPO, "--benchmark", built, "--json", "--dry-run")
     plan = json.loads(done.stdout)
-    assert (plan["tag"], plan["pushed"], plan["removed"]) == ("v0.2.0", False, ["notes.txt"])
+    assert (plan["tag"], plan["commit"], plan["removed"]) == ("v0.2.0", None, ["notes.txt"])
     assert {(item["instance_id"], item["column"]) for item in plan["changes"]} == {
         ("toy-scale", "contract"),
         ("toy-scale", "benchmark_version"),

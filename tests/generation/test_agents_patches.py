@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from lmrbench_data.base import git as neutral_git
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.loader import File, unpack
 from lmrbench_evaluate.predictions.prediction import Prediction
@@ -137,21 +136,3 @@ def test_names_of_left_out_files_are_harmless_to_show() -> None:
     assert "\x1b" not in note
     assert "caf\\xe9.pyc" in note
     assert note.endswith("and 6 more")
-
-
-def test_git_has_a_budget_of_its_own(toy_row: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hunk that nearly fits everywhere: git's search for its place takes quadratic time."""
-    lines, hunk = 36_000, 20_000
-    body = " x\n" * 3 + "-x\n" * hunk + "-y\n+q\n" + " x\n" * 3
-    patch = (
-        f"diff --git a/f b/f\nnew file mode 100644\n--- /dev/null\n+++ b/f\n@@ -0,0 +1,{lines} @@\n"
-        + "+x\n" * lines
-        + f"diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -500,{hunk + 7} +500,7 @@\n{body}"
-    )
-    assert len(patch) < MAX_PATCH_BYTES
-    row: Any = toy_row
-    with pytest.raises(MalformedAnswerError, match=r"does not apply|needs more than"):
-        rebuild(row, Prediction("toy-scale", "agent", "model_patch", patch))
-    monkeypatch.setattr(neutral_git, "_LIMITED", "ulimit -t 1; while :; do :; done")
-    with pytest.raises(MalformedAnswerError, match="git needs more than"):
-        rebuild(row, Prediction("toy-scale", "agent", "model_patch", patch))

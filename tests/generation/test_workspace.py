@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -57,11 +56,11 @@ def test_task_and_prompt_name_what_else_is_masked_or_removed(toy_row: dict[str, 
     [row] = load_rows("embedded", "function", ["empathy-gap-delta"])
     also = "because other tasks ask for it: `get_filtered_matrix` in `{}analysis/analysis_after_processing.py`"
     prompt = build_prompt(row).messages[1]["content"]
-    for text, folder in ((task_text(row, "paper", [], has_git=True), "repo/"), (prompt, "")):
+    for text, folder in ((task_text(row, "paper", has_git=True), "repo/"), (prompt, "")):
         assert also.format(folder) in " ".join(text.split())
         assert "Helpers that only the removed code used are gone, too" in " ".join(text.split())
         assert "gap_score" not in text, "the helpers' names would show how the reference is built"
-    toy = task_text(toy_row, "paper", [], has_git=True)
+    toy = task_text(toy_row, "paper", has_git=True)
     assert "Also masked" not in toy
     assert "Helpers" not in toy
 
@@ -70,21 +69,6 @@ def commit(folder: Path) -> None:
     solve(folder)
     git(folder, "add", "-A")
     git(folder, "commit", "-m", "solved")
-
-
-def hostile_git(folder: Path) -> None:
-    """A configuration that would run a program, and a deleted history."""
-    solve(folder)
-    git(folder, "config", "core.fsmonitor", "touch /tmp/lmrbench-was-run")
-    git(folder, "config", "diff.external", "touch /tmp/lmrbench-was-run")
-    (folder / "repo" / ".gitattributes").write_text("*.py diff=evil filter=evil\n")
-    git(folder, "config", "filter.evil.clean", "touch /tmp/lmrbench-was-run")
-    git(folder, "update-ref", "-d", "HEAD")
-
-
-def no_git(folder: Path) -> None:
-    solve(folder)
-    subprocess.run(["rm", "-rf", str(folder / "repo" / ".git")], check=True)
 
 
 def leftovers(folder: Path) -> None:
@@ -106,7 +90,7 @@ def new_module(folder: Path) -> None:
     git(folder, "mv", "helpers.py", "assistants.py")
 
 
-@pytest.mark.parametrize("work", [solve, commit, hostile_git, no_git, leftovers, new_module])
+@pytest.mark.parametrize("work", [commit, leftovers, new_module])
 def test_answer_is_collected_from_any_workspace(
     work: Callable[[Path], None],
     toy_row: dict[str, Any],
@@ -121,98 +105,47 @@ def test_answer_is_collected_from_any_workspace(
     assert not {name for name in files if "pycache" in name or name.endswith((".bin", ".txt"))}
     image = local_sandbox.prepare(toy_row["docker_image"])
     assert evaluate_prediction(toy_row, prediction, local_sandbox, image).status is Status.PASSED
-    assert not Path("/tmp/lmrbench-was-run").exists()
 
 
 @pytest.mark.slow
-def test_rows_are_collected(toy_row: dict[str, Any], tmp_path: Path, toy_dataset: Path) -> None:
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        line = [LMRBENCH, "agent", *arguments, "--dataset", str(toy_dataset)]
-        return warm_cli.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-
-    for name in ("one", "two"):
-        assert run("workspace", "toy-scale", name, "--track", "contract").returncode == 0
-    solve(tmp_path / "one")
-    done = run("collect", "one", "two", "--model", "me", "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {"out": "predictions.jsonl", "rows": 2, "replaced": 0, "empty": 1}
-    assert "two: no changes" in done.stderr
-    rows = [json.loads(line) for line in (tmp_path / "predictions.jsonl").read_text().splitlines()]
-    assert [(row["track"], row["setting"], row["sample"]) for row in rows] == [
-        ("contract", "agent", 0),
-        ("contract", "agent", 1),
-    ]
-    assert "raise NotImplementedError" in rows[0]["model_patch"]
-    assert rows[1]["model_patch"] == ""
-    (tmp_path / "none").mkdir()
-    failed = run("collect", "none", "--model", "me")
-    assert (failed.returncode, failed.stderr.count("\n")) == (1, 1)
-    assert "none: no workspace of `lmrbench agent workspace`" in failed.stderr
-    unknown = run("workspace", "toy-scales", "x")
-    assert "toy-scales" in unknown.stderr
-    assert unknown.returncode == 1
-
-
-@pytest.mark.slow
-def test_method_workspace_is_collected_by_the_printed_command(
-    method_row: dict[str, Any], toy_row: dict[str, Any], tmp_path: Path
-) -> None:
-    """The command that the message names looked among single functions only."""
+def test_rows_are_collected_by_the_printed_command(toy_row: Any, method_row: Any, tmp_path: Path) -> None:
     write_dataset([toy_row], tmp_path / "toy", load_benchmark(), others={"method": [method_row]})
 
-    def run(*arguments: str) -> str:
+    def run(*arguments: str, status: int = 0) -> str:
         line = [LMRBENCH, "agent", *arguments, "--dataset", "toy"]
-        done = warm_cli.run(line, cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return str(done.stdout)
-
-    said = run("workspace", method_row["instance_id"], "w")
-    assert "`lmrbench agent collect w --model NAME --dataset toy`" in said
-    solve(tmp_path / "w")
-    said = run("collect", "w", "--model", "me")
-    assert "`lmrbench evaluate predictions.jsonl --config method --dataset toy`" in said
-    [row] = [json.loads(line) for line in (tmp_path / "predictions.jsonl").read_text().splitlines()]
-    assert row["instance_id"] == method_row["instance_id"]
-    assert row["model_patch"]
-
-
-def test_second_answer_replaces_the_first_or_is_refused(toy_row: Any, toy_dataset: Path, tmp_path: Path) -> None:
-    """Each call numbers its samples anew; the stale answer must not be the one that is evaluated."""
-    folder = write_workspace(toy_row, tmp_path / "w")
-
-    def run(*more: str) -> tuple[int, str, list[dict[str, Any]]]:
-        line = [LMRBENCH, "agent", "collect", "w", "--model", "me", "--dataset", str(toy_dataset), *more]
         done = warm_cli.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-        rows = [json.loads(line) for line in (tmp_path / "predictions.jsonl").read_text().splitlines()]
-        return done.returncode, done.stderr, rows
+        assert done.returncode == status, done.stderr
+        return str(done.stdout + done.stderr)
 
-    (folder / "repo" / GOAL).write_text("def scale(values, factor):\n    return 'stale'\n")
-    assert run()[0] == 0
-    solve(folder)
-    (folder / "repo" / GOAL).write_text("def scale(values, factor):\n    return [factor * v for v in values]\n")
-    status, said, rows = run()
-    assert (status, len(rows)) == (1, 1)
-    assert said.startswith("error: --out: predictions.jsonl has sample 0 of 'me' for toy-scale; replace it")
-    status, _, rows = run("--sample", "1")
-    assert [(row["sample"], "stale" in row["model_patch"]) for row in rows] == [(0, True), (1, False)]
-    status, _, rows = run("--replace")
-    assert [(row["sample"], "stale" in row["model_patch"]) for row in rows] == [(1, False), (0, False)]
-    assert status == 0
+    def rows() -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (tmp_path / "predictions.jsonl").read_text().splitlines()]
+
+    for name, instance in (("one", "toy-scale"), ("two", "toy-scale"), ("whole", method_row["instance_id"])):
+        text = run("workspace", instance, name)
+        assert f"`lmrbench agent collect {name} --model NAME --dataset toy`" in text
+    solve(tmp_path / "one")
+    solve(tmp_path / "whole")
+    text = run("collect", "one", "two", "whole", "--model", "me")
+    assert "two: no changes" in text
+    assert "`lmrbench evaluate predictions.jsonl --config method --dataset toy`" in text
+    assert [(row["sample"], bool(row["model_patch"])) for row in rows()] == [(0, True), (1, False), (0, True)]
+    # Each call numbers its samples anew; the stale answer must not be the one that is evaluated.
+    (tmp_path / "one" / "repo" / GOAL).write_text("def scale(values, factor):\n    return 'later'\n")
+    text = run("collect", "one", "--model", "me", status=1)
+    assert text.startswith("error: --out: predictions.jsonl has sample 0 of 'me' for toy-scale; replace it")
+    run("collect", "one", "--model", "me", "--sample", "2")
+    run("collect", "one", "--model", "me", "--replace")
+    assert [row["sample"] for row in rows() if "later" in row["model_patch"]] == [2, 0]
+    (tmp_path / "none").mkdir()
+    assert "none: no workspace of `lmrbench agent workspace`" in run("collect", "none", "--model", "me", status=1)
+    assert "toy-scales" in run("workspace", "toy-scales", "x", status=1)
 
 
 def test_marker_that_is_not_a_regular_file_is_one_line(toy_row: Any, tmp_path: Path) -> None:
-    folder = write_workspace(toy_row, tmp_path / "w")
-    marker = folder / MARKER
-    assert read_marker(folder) == ("toy-scale", "paper")
-    for replace in (
-        lambda: None,
-        lambda: os.mkfifo(marker),
-        lambda: marker.symlink_to("/dev/zero"),
-        lambda: marker.write_text("[" * 100_000),
-    ):
-        marker.unlink()
+    marker = write_workspace(toy_row, tmp_path / "w") / MARKER
+    assert read_marker(marker.parent) == ("toy-scale", "paper")
+    for replace in (lambda: None, lambda: os.mkfifo(marker), lambda: marker.symlink_to("/dev/zero")):
+        marker.unlink(missing_ok=True)
         replace()
         with pytest.raises(InputError, match=r"w: no workspace of `lmrbench agent workspace`"):
-            read_marker(folder)
-        if not os.path.lexists(marker):
-            marker.touch()
+            read_marker(marker.parent)

@@ -3,7 +3,6 @@
 import collections
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from lmrbench_evaluate.judge.summary import summarise
 from lmrbench_evaluate.reports.score_tables import judge_table
 from lmrbench_evaluate.reports.scores import score_runs
 from lmrbench_evaluate.reports.tally import Tally
-from support.command_line import in_process
 from support.judging import SUBTLE, WRONG, Judging, candidate, verdict
 from support.openai_server import Reply, Request, Server, opinion
 from support.toy import TOY_ANSWER, patch_that_writes
@@ -68,30 +66,6 @@ def test_answers_are_judged_once(judging: Judging, server: Server) -> None:
     assert (again.returncode, judging.file.read_bytes(), len(server.requests)) == (0, written, 2)
     assert re.search(r"a \(unstated\)\s+1\s+0\s+0\s+0\s+0", again.stdout)
     assert "0 asked now, 2 from earlier calls" in again.stdout
-
-
-def test_evaluate_and_judge_in_one_command(judging: Judging, server: Server) -> None:
-    judging.evaluate(TOY_ANSWER, WRONG)
-    evaluate = ("evaluate", "predictions.jsonl", *judging.place, "--judge-base-url", server.base_url, "--judge")
-    assert in_process(*evaluate, "judge-1").returncode == 0
-    assert judging.categories() == {"a": "CC", "b": "LI"}
-    done = in_process(*evaluate, "judge-1", "--json")
-    assert json.loads(done.stdout)["judge"]["votes"] == {"kept": 2, "identical": 0, "asked": 0, "failed": 0}
-
-    # A judge that refuses the key costs no result, and is reported in one line.
-    server.key = "sk-right"
-    (judging.run / "report.md").unlink()
-    judging.patch.setenv("OPENAI_API_KEY", "sk-wrong")
-    done = in_process(*evaluate, "judge-2")
-    assert done.returncode == 1
-    assert "Unit-test accuracy" in done.stdout
-    assert "refuses the key" in done.stderr.splitlines()[-1]
-    assert (judging.run / "report.md").is_file()
-
-    # Nothing runs for a judge that cannot be asked.
-    shutil.rmtree(judging.run)
-    done = in_process(*evaluate, "judge-1", "--judge-base-url", "localhost")
-    assert (done.returncode, done.stderr.count("\n"), judging.run.exists()) == (1, 1, False)
 
 
 # --- servers that misbehave ---------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def test_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrome") -> N
         judges.judge = judge
         judges.script = [Reply(status=500), Reply(status=429, headers={"Retry-After": "1"}), Reply(body=b"{", cut=1)]
         insist("judge", "runs/models", "--model", "judge-1")
-        insist("report", "runs/models", "--html", "report.html")
+        insist("report", "runs/models", "--out", "report.html")
         assert "judge: LI" in (tmp_path / "report.html").read_text()
 
         hub.commit(RESULTS, {".gitattributes": b""}, "main")
@@ -197,7 +197,7 @@ def test_methods_from_task_folder_to_leaderboard(tmp_path: Path) -> None:
         assert functions == {"weigh": "passed", "Window.total": "passed", "Window.mean": "failed"}
 
         ok("judge", "runs/methods", "--model", "judge-1")
-        ok("report", "runs/methods", "--html", "report.html")
+        ok("report", "runs/methods", "--out", "report.html")
         page = (tmp_path / "report.html").read_text()
         assert "judge: LC" in page
         assert "Window.mean" in page

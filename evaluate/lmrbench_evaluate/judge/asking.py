@@ -90,7 +90,6 @@ class Asking(JobPass[Vote]):
         progress: receives each vote; its label is that of the reply, or `judge_error`, `not_judged` or `malformed`.
     """
 
-    FAILED = JUDGE_ERROR
     summary: JudgeSummary
 
     def __init__(

@@ -71,18 +71,10 @@ def pull_image(api: Any, tag: str) -> str:
         return str(api.inspect_image(tag)["Id"])
 
 
-def build_image(
-    api: Any,
-    environment: Environment,
-    *,
-    network: str | None = None,
-    arguments: Mapping[str, str] | None = None,
-) -> str:
+def build_image(api: Any, environment: Environment) -> str:
     """Build an environment's image under its content-hashed tag; return the content address.
 
-    Args:
-        network: network of the build steps; `$LMRBENCH_BUILD_NETWORK` if None.
-        arguments: build arguments, added to those from the environment.
+    The network of the build steps is that of `$LMRBENCH_BUILD_NETWORK`.
 
     Raises:
         InfraError: a step of the build fails.
@@ -93,8 +85,8 @@ def build_image(
             fileobj=io.BytesIO(environment.context()),
             custom_context=True,
             tag=environment.tag,
-            network_mode=network or os.environ.get(BUILD_NETWORK_VARIABLE) or None,
-            buildargs={**passed, **(arguments or {})},
+            network_mode=os.environ.get(BUILD_NETWORK_VARIABLE) or None,
+            buildargs=passed,
             rm=True,
             forcerm=True,
             decode=True,

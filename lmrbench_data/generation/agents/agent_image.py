@@ -62,11 +62,8 @@ def find_agent_image(api: Any, agent: str, base: str) -> str:
     raise InputError(f"{agent} has no image on {base} yet; build it with {how}")
 
 
-def build_agent_images(agent: str, bases: Sequence[str], *, network: str | None = None) -> dict[str, str]:
+def build_agent_images(agent: str, bases: Sequence[str]) -> dict[str, str]:
     """Build an agent's images on several images of tasks, which are built if missing; return tag → content address.
-
-    Args:
-        network: network of the build steps; `$LMRBENCH_BUILD_NETWORK` if None.
 
     Raises:
         InputError: the agent has no image of its own.
@@ -77,5 +74,5 @@ def build_agent_images(agent: str, bases: Sequence[str], *, network: str | None 
     for item in images:
         _log.info("building %s: about %.1f GB of disk beside %s", item.tag, item.disk_mb / 1000, item.base)
         ensure_image(api, item.base)
-        built[item.tag] = build_image(api, item, network=network)
+        built[item.tag] = build_image(api, item)
     return built

@@ -5,7 +5,7 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +71,7 @@ def run_agent(settings: AgentSettings, rows: Sequence[DatasetRow], progress: Pro
     settings.price()  # fails before any work
     agent = open_agent(settings.agent, settings.agent_files)
     address_and_key(settings.base_url)
-    name, chosen = model_name(settings.name, settings.model), choose_rows(rows, settings.instances)
+    name, chosen = model_name(settings.name or settings.model), choose_rows(rows, settings.instances)
     check_contracts(chosen, settings.track)
     with AnswerLog.open(settings.out / PREDICTIONS) as file, DockerSandbox() as sandbox:
         names = name, f"agent:{agent.name}", settings.track
@@ -105,18 +105,11 @@ class _AgentRun:
         self._called_off = threading.Event()
         self._failures = Failures()
 
-    def plan(self, rows: Sequence[DatasetRow]) -> Iterator[tuple[DatasetRow, int]]:
-        """Return the rows that are missing: first samples of all instances first."""
-        for sample in range(self.settings.samples):
-            for row in rows:
-                if AnswerKey(row["instance_id"], *self.names, sample) in self.file.keys:
-                    self.summary.kept += 1
-                else:
-                    yield row, sample
-
     def all(self, rows: Sequence[DatasetRow], images: dict[str, str], progress: Progress) -> None:
-        """Make the missing rows, several at a time; only this thread writes."""
-        jobs = list(self.plan(rows))
+        """Make the missing rows, several at a time, first samples first; only this thread writes."""
+        keys = [(row, sample) for sample in range(self.settings.samples) for row in rows]
+        jobs = [job for job in keys if AnswerKey(job[0]["instance_id"], *self.names, job[1]) not in self.file.keys]
+        self.summary.kept = len(keys) - len(jobs)
         progress.start(len(jobs))
 
         def work(job: tuple[DatasetRow, int]) -> dict[str, Any]:
@@ -159,12 +152,17 @@ class _AgentRun:
         return "done" if row["model_patch"] else "unchanged"
 
     def _one(self, row: DatasetRow, sample: int, image: str) -> dict[str, Any]:
-        """Make a row.
+        """Make a row: from the workspace to the answer.
 
         Raises:
             InfraError: there is none.
         """
-        settings = self.settings
+        settings, started = self.settings, time.monotonic()
+        trajectory = settings.out / TRAJECTORIES / f"{row['instance_id']}-{sample}"
+        shutil.rmtree(trajectory, ignore_errors=True)  # of a try that was cut short
+        trajectory.mkdir(parents=True, exist_ok=True)
+        budget_s = settings.cpu_budget or row.get("cpu_budget_s")
+        files = workspace_files(with_cpu_budget(row, budget_s) if budget_s else row, track=settings.track)
         relay = Relay(
             settings.model,
             settings.base_url,
@@ -173,20 +171,7 @@ class _AgentRun:
             max_tokens=settings.max_tokens,
             request_s=settings.timeout_s,
         )
-        try:
-            return self._try(row, sample, image, relay)
-        finally:
-            relay.finish()
-
-    def _try(self, row: DatasetRow, sample: int, image: str, relay: Relay) -> dict[str, Any]:
-        """One instance from the workspace to the row."""
-        settings, started = self.settings, time.monotonic()
-        trajectory = settings.out / TRAJECTORIES / f"{row['instance_id']}-{sample}"
-        shutil.rmtree(trajectory, ignore_errors=True)  # of a try that was cut short
-        trajectory.mkdir(parents=True, exist_ok=True)
-        budget_s = settings.cpu_budget or row.get("cpu_budget_s")
-        files = workspace_files(with_cpu_budget(row, budget_s) if budget_s else row, track=settings.track)
-        with open_box(self.sandbox, image, settings.timeout_s) as box:
+        with contextlib.closing(relay), open_box(self.sandbox, image, settings.timeout_s) as box:
             box.put(WORK, files)
             deadline = time.monotonic() + settings.timeout_s
             meter = CpuMeter(box, budget_s)
@@ -194,7 +179,7 @@ class _AgentRun:
             with meter.running():
                 ending = self.agent.work(job)
             ending = CPU_LIMIT if meter.is_over else ending
-            relay.finish()
+            relay.close()
             if self._called_off.is_set():
                 raise InfraError("called off")
             if relay.failure and ending not in (TIME_LIMIT, CPU_LIMIT):

@@ -1,20 +1,20 @@
 """The interface of agents: an agent works in a box until it is done or its time is up."""
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 
 from ...base.errors import InfraError
 from ...base.text import one_line
 from .box import Box, CpuMeter
+from .endpoints import box_endpoint
 from .relay import Relay
 
 TIME_LIMIT = "time_limit"
-#: The file among the records of an agent that holds its output.
-OUTPUT = "output.log"
 
 
 @dataclass(frozen=True)
@@ -30,24 +30,34 @@ class Job:
     """In `time.monotonic()`."""
     cpu: CpuMeter
 
-    def rest(self) -> float:
-        """Return the remaining seconds; none once the CPU budget is spent."""
-        return 0.0 if self.cpu.is_over else self.deadline - time.monotonic()
+    def execute(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        output_bytes: int,
+        environment: Mapping[str, str] | None = None,
+        stdout: BinaryIO | None = None,
+    ) -> int | None:
+        """Run the process of an agent beside the relay; return its exit status, None if its time is up.
 
-    def check_start(self, name: str, status: int, output: bytes) -> None:
-        """Check that a failed process had sent a request to the model: if not, the mistake may be the user's.
-
-        Args:
-            name: name of the process in the message.
-            output: output of the process; its last line gives the reason.
+        Its output, without what goes to `stdout`, becomes output.log.
 
         Raises:
-            InfraError: it had sent no request.
+            InfraError: it failed before it sent a request to the model, which may be the user's mistake.
         """
+        rest = 0.0 if self.cpu.is_over else self.deadline - time.monotonic()
+        with box_endpoint(self.relay, self.box, self.deadline):
+            done = self.box.execute(
+                command, time_s=rest, output_bytes=output_bytes, environment=environment, stdout=stdout
+            )
+        log = self.trajectory / "output.log"
+        log.write_bytes(done.output)
         has_asked = self.relay.steps or self.relay.limit or self.relay.failure
-        if status and not has_asked and not self.cpu.is_over:
-            last = one_line(output.decode("utf-8", "replace").strip().rpartition("\n")[2])
-            raise InfraError(f"{name} did not start (exit {status}: {last[:300]}); see {self.trajectory / OUTPUT}")
+        if done.status and not has_asked and not self.cpu.is_over:
+            last = one_line(done.output.decode("utf-8", "replace").strip().rpartition("\n")[2])[:300]
+            raise InfraError(f"{name} did not start (exit {done.status}: {last}); see {log}")
+        return done.status
 
 
 class Agent(Protocol):
@@ -61,10 +71,7 @@ class Agent(Protocol):
         return sandbox.prepare(tag)
 
     def work(self, job: Job) -> str:
-        """Work until done or out of time; the changes are in the box.
-
-        Returns:
-            How it ended, in the agent's own word, or `TIME_LIMIT`.
+        """Work until done or out of time; return how it ended, in the agent's own word, or `TIME_LIMIT`.
 
         Raises:
             InfraError: the machinery failed; this says nothing about the agent.

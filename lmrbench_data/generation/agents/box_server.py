@@ -11,8 +11,6 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-#: Connections at a time; twice as many as requests that the other side answers at a time.
-AT_ONCE = 16
 max_body = int(sys.argv[2])
 waiting: dict[int, list[Any]] = {}
 lock = threading.Lock()
@@ -54,31 +52,7 @@ class Handler(BaseHTTPRequestHandler):
         """Write nothing to stderr."""
 
 
-class Server(ThreadingHTTPServer):
-    """Serves a bounded number of connections; the others wait in the kernel.
-
-    A box allows a limited number of threads and processes, and the agent needs them.
-    """
-
-    request_queue_size = 1024
-    turns = threading.BoundedSemaphore(AT_ONCE)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self.turns.acquire()
-        try:
-            super().process_request(request, client_address)
-        except RuntimeError:  # the agent has used up all threads of the box
-            self.turns.release()
-            raise
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self.turns.release()
-
-
-server = Server(("127.0.0.1", int(sys.argv[1])), Handler)
+server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 print("ready", flush=True)
 for answer in sys.stdin:

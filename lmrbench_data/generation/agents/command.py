@@ -3,13 +3,14 @@
 import shlex
 from pathlib import Path
 
+from ...base.archive import read_tree
 from ...base.errors import ArgumentError
-from ...base.names import clean_name
 from ...loader import File
+from ..answer_log import model_name
 from ..workspace import REPO
-from .base import OUTPUT, TIME_LIMIT, Agent, Job
+from .base import TIME_LIMIT, Agent, Job
 from .box import AGENT
-from .endpoints import box_endpoint
+from .endpoints import URL
 
 _LOG_BYTES = 16 * 2**20
 _MAX_FILES_BYTES = 32 * 2**20
@@ -42,39 +43,25 @@ class CommandAgent(Agent):
                 )
         self._words = [f"{AGENT}/{word}" if word in self._files else word for word in words]
         own = [word for word in words if word in self._files]
-        try:
-            self.name = clean_name(Path((own or words)[0]).stem)
-        except ValueError as error:
-            raise ArgumentError("agent", f"{command!r} {error}") from None
+        self.name = model_name(Path((own or words)[0]).stem, "agent")
 
     def work(self, job: Job) -> str:
         """Run the command to its end; its output becomes output.log."""
         job.box.put(AGENT, self._files, owner=0)
-        with box_endpoint(job.relay, job.box, job.deadline) as url:
-            environment = {
-                "OPENAI_BASE_URL": url,
-                "OPENAI_API_KEY": "none-needed",
-                "LMRBENCH_MODEL": job.relay.model,
-                "PYTHONUNBUFFERED": "1",
-            }
-            done = job.box.execute(self._words, time_s=job.rest(), output_bytes=_LOG_BYTES, environment=environment)
-        (job.trajectory / OUTPUT).write_bytes(done.output)
-        if done.status is None:
-            return TIME_LIMIT
-        job.check_start(shlex.join(self._words), done.status, done.output)
-        return f"exit {done.status}"
+        environment = {
+            "OPENAI_BASE_URL": URL,
+            "OPENAI_API_KEY": "none-needed",
+            "LMRBENCH_MODEL": job.relay.model,
+            "PYTHONUNBUFFERED": "1",
+        }
+        name = shlex.join(self._words)
+        status = job.execute(name, self._words, output_bytes=_LOG_BYTES, environment=environment)
+        return TIME_LIMIT if status is None else f"exit {status}"
 
 
 def _read_files(folder: Path) -> dict[str, File]:
     if not folder.is_dir():
         raise ArgumentError("agent_files", f"{folder}: no such folder")
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    if sum(path.stat().st_size for path in paths) > _MAX_FILES_BYTES:
+    if sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) > _MAX_FILES_BYTES:
         raise ArgumentError("agent_files", f"{folder}: more than {_MAX_FILES_BYTES >> 20} MB")
-    try:
-        return {
-            path.relative_to(folder).as_posix(): File(path.read_bytes(), bool(path.stat().st_mode & 0o100))
-            for path in paths
-        }
-    except OSError as error:
-        raise ArgumentError("agent_files", f"{error.filename}: cannot be read ({error.strerror})") from error
+    return read_tree(folder)

@@ -3,7 +3,6 @@ its own stdin and stdout.
 """
 
 import base64
-import binascii
 import contextlib
 import json
 import threading
@@ -21,6 +20,7 @@ from .box import Box
 from .relay import Relay
 
 PORT = 8000
+URL = f"http://127.0.0.1:{PORT}/v1"
 #: Concurrent requests of one agent.
 AT_ONCE = 8
 #: A request in base64 with its JSON.
@@ -31,8 +31,8 @@ _START_S = 60.0
 
 
 @contextlib.contextmanager
-def box_endpoint(relay: Relay, box: Box, deadline: float) -> Iterator[str]:
-    """Serve a relay inside a box; yield its base URL.
+def box_endpoint(relay: Relay, box: Box, deadline: float) -> Iterator[None]:
+    """Serve a relay inside a box, at `URL`.
 
     Raises:
         InfraError: the server in the box did not start.
@@ -46,26 +46,27 @@ def box_endpoint(relay: Relay, box: Box, deadline: float) -> Iterator[str]:
     #: Requests that wait for their turn stay in the box.
     turns, closed = threading.BoundedSemaphore(AT_ONCE), threading.Event()
 
-    def reply(asked: dict[str, Any]) -> None:
+    def reply(number: int, method: str, path: str, body: bytes) -> None:
         try:
-            said = relay.answer(asked["method"], asked["path"], asked["body"])
+            said = relay.answer(method, path, body)
         finally:
             turns.release()
-        body = base64.b64encode(said.body).decode()
-        line = {"id": asked["id"], "status": said.status, "kind": said.kind, "retry_after": said.retry_after}
+        content = base64.b64encode(said.body).decode()
+        line = {"id": number, "status": said.status, "kind": said.kind, "retry_after": said.retry_after}
         # The container may be gone by now.
         with contextlib.suppress(OSError), send:
-            connection.sendall(json.dumps({**line, "body": body}).encode() + b"\n")
+            connection.sendall(json.dumps({**line, "body": content}).encode() + b"\n")
 
     def serve(lines: Iterator[bytes]) -> None:
         # The stream breaks or holds nonsense, or the pool has been shut down.
-        with contextlib.suppress(OSError, ValueError, RuntimeError):
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError, RuntimeError):
             for line in lines:
-                asked = _request(line)
+                asked: Any = json.loads(line)
+                body = base64.b64decode(asked["body"])
                 while not turns.acquire(timeout=_LOOK_S):
                     if closed.is_set():
                         return
-                pool.submit(reply, asked)
+                pool.submit(reply, int(asked["id"]), str(asked["method"]), str(asked["path"]), body)
 
     with contextlib.closing(connection):
         try:  # it writes one line, and no more until it gets a request
@@ -76,10 +77,10 @@ def box_endpoint(relay: Relay, box: Box, deadline: float) -> Iterator[str]:
             raise InfraError(f"the relay in the container did not start ({first[:200]!r})")
         threading.Thread(target=serve, args=(_lines(reader, deadline),), daemon=True).start()
         try:
-            yield f"http://127.0.0.1:{PORT}/v1"
+            yield
         finally:
             closed.set()
-            relay.close()
+            relay.stop()
             pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -96,17 +97,3 @@ def _lines(reader: StreamReader, deadline: float) -> Iterator[bytes]:
         buffer += rest
         if len(buffer) > _MAX_LINE:
             raise ValueError("a line is too long")
-
-
-def _request(line: bytes) -> dict[str, Any]:
-    """Parse a request from inside the box.
-
-    Raises:
-        ValueError: it is malformed.
-    """
-    try:
-        asked: Any = json.loads(line)
-        body = base64.b64decode(asked["body"])
-        return {"id": int(asked["id"]), "method": str(asked["method"]), "path": str(asked["path"]), "body": body}
-    except (LookupError, TypeError, RecursionError, binascii.Error) as error:
-        raise ValueError("malformed request") from error

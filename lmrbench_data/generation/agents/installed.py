@@ -8,9 +8,9 @@ from lmrbench_evaluate.sandbox.docker_client import connect
 
 from ...loader import File
 from .agent_image import find_agent_image
-from .base import OUTPUT, TIME_LIMIT, Agent, Job
+from .base import TIME_LIMIT, Agent, Job
 from .box import AGENT
-from .endpoints import box_endpoint
+from .endpoints import URL
 from .relay import STEP_LIMIT
 
 #: Agent → its program, which the Python of its image runs.
@@ -40,19 +40,8 @@ class InstalledAgent(Agent):
         """Run it to its end; its records are written to trajectory.jsonl as they come, its log to output.log."""
         program = PROGRAMS[self.name]
         job.box.put(AGENT, {program: File(Path(__file__).with_name(program).read_bytes())}, owner=0)
-        with (
-            box_endpoint(job.relay, job.box, job.deadline) as url,
-            (job.trajectory / TRAJECTORY).open("wb", buffering=0) as records,
-        ):
-            asked = {"model": job.relay.model, "base_url": url, "max_steps": job.max_steps}
-            done = job.box.execute(
-                [f"/opt/{self.name}/bin/python", "-I", f"{AGENT}/{program}", json.dumps(asked)],
-                time_s=job.rest(),
-                output_bytes=_OUTPUT_BYTES,
-                stdout=records,
-            )
-        (job.trajectory / OUTPUT).write_bytes(done.output)
-        if done.status is None:
-            return TIME_LIMIT
-        job.check_start(self.name, done.status, done.output)
-        return _ENDINGS.get(done.status, f"exit {done.status}")
+        asked = {"model": job.relay.model, "base_url": URL, "max_steps": job.max_steps}
+        command = [f"/opt/{self.name}/bin/python", "-I", f"{AGENT}/{program}", json.dumps(asked)]
+        with (job.trajectory / TRAJECTORY).open("wb", buffering=0) as records:
+            status = job.execute(self.name, command, output_bytes=_OUTPUT_BYTES, stdout=records)
+        return TIME_LIMIT if status is None else _ENDINGS.get(status, f"exit {status}")

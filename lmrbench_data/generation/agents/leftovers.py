@@ -3,6 +3,7 @@
 Records go to a folder that nothing else is kept in, so that they cannot take the place of the harness's.
 """
 
+import contextlib
 import logging
 import shutil
 import tempfile
@@ -18,8 +19,8 @@ from .box import Box
 
 #: A folder of the workspace in which an agent may leave records of its own.
 OWN_RECORDS = "trajectory"
-#: Limit of all records of one agent, and of the records that are named if they are left out.
-MAX_RECORD_BYTES, _MAX_NAMED = 64 * 2**20, 5
+#: Limit of all records of one agent.
+MAX_RECORD_BYTES = 64 * 2**20
 _log = logging.getLogger(__name__)
 
 
@@ -34,7 +35,6 @@ def take_leftovers(box: Box, before: Mapping[str, File], records: Path) -> Answe
         InfraError: the engine fails, or git is missing. As long as the engine knows the container, unreadable content
             in it is the agent's doing.
     """
-    lost: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="lmrbench-left-") as place:
         work = Path(place)
         try:
@@ -47,9 +47,8 @@ def take_leftovers(box: Box, before: Mapping[str, File], records: Path) -> Answe
                 raise InfraError(f"copying out of the container: {one_line(error)}") from error
             _log.warning("what an agent left cannot be read", exc_info=True)
             answer = Answer(problem=f"what the agent left cannot be read ({one_line(error)[:200]})")
-        lost_records = _below(OWN_RECORDS, lost) | _keep_records(work / OWN_RECORDS, records)
-    lines = [f"{OWN_RECORDS}/{one_line(name)[:100]} ({why})" for name, why in lost_records.items()]
-    return answer._replace(left_out=(*answer.left_out, *lines[:_MAX_NAMED]))
+        _keep_records(work / OWN_RECORDS, records)
+    return answer
 
 
 def _below(folder: str, names: Mapping[str, str]) -> dict[str, str]:
@@ -58,19 +57,13 @@ def _below(folder: str, names: Mapping[str, str]) -> dict[str, str]:
     return {name: why for name, why in inner.items() if not is_passed_over(name)}
 
 
-def _keep_records(source: Path, folder: Path) -> dict[str, str]:
-    """Move records into a folder; return those that do not fit, with the reason."""
-    lost = {}
+def _keep_records(source: Path, folder: Path) -> None:
+    """Move records into a folder, as far as they fit."""
     size = 0
     for path in sorted(path for path in source.rglob("*") if path.is_file()):
-        name = str(path.relative_to(source))
         size += path.stat().st_size
-        if size > MAX_RECORD_BYTES:
-            lost[name] = f"more than {MAX_RECORD_BYTES >> 20} MB of records"
-            continue
-        try:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.move(path, folder / name)
-        except OSError as error:
-            lost[name] = str(error.strerror)
-    return lost
+        target = folder / path.relative_to(source)
+        if size <= MAX_RECORD_BYTES:
+            with contextlib.suppress(OSError):  # a name that this machine does not allow
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(path, target)

@@ -6,6 +6,7 @@ and costs are enforced here, regardless of the agent's own.
 
 import asyncio
 import concurrent.futures
+import contextlib
 import json
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -76,14 +77,14 @@ class Relay:
         self.failure = ""
         """The reason why the last request has no answer; empty if it has one."""
 
-    def close(self) -> None:
+    def stop(self) -> None:
         """Forward nothing from now on."""
         with self._lock:
             self._is_closed = True
 
-    def finish(self) -> None:
+    def close(self) -> None:
         """Forward nothing more, and cut off requests still under way after a moment; then the numbers are final."""
-        self.close()
+        self.stop()
         if self._loop.is_running():
             concurrent.futures.wait(self._requests.copy(), GRACE_S)
             asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
@@ -176,16 +177,11 @@ class Relay:
 
 def _usage(response: "httpx2.Response") -> Tokens | None:
     """Return the tokens of a question and its answer; None if the server does not report them."""
-    texts = [response.text]
-    if response.headers.get("Content-Type", "").startswith("text/event-stream"):
-        texts = [line[5:] for line in reversed(response.text.splitlines()) if line.startswith("data:")]
-    for text in texts:
-        try:
-            usage = read_tokens(get(json.loads(text), "usage"))
-        except (ValueError, RecursionError):
-            continue
-        if usage:
-            return usage
+    is_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
+    for text in reversed(response.text.splitlines()) if is_stream else [response.text]:
+        with contextlib.suppress(ValueError, RecursionError):
+            if usage := read_tokens(get(json.loads(text.removeprefix("data:")), "usage")):
+                return usage
     return None
 
 

@@ -1,20 +1,26 @@
 """`lmrbench analyse`: the analyses of the LMR-BENCH paper, on the original's facts or on your own runs."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...chat.endpoint import Endpoint
-from ..options import DatasetSpec, JudgeModel, Labels, MovedDataset, options
-from ..output import Json, emit, only_runs, print_err, progress_bar
-from .errors import errors
+from lmrbench_evaluate.runs.settings import JudgeSettings
+
+from ..base.settings import option
+from ..chat.endpoint import Endpoint
+from .options import DatasetSpec, JudgeModel, Labels, MovedDataset, options
+from .outcomes import exit_status, tokens_line
+from .output import Json, emit, only_runs, print_err, progress_bar
 
 if TYPE_CHECKING:
+    from lmrbench_evaluate.judge.asking import JudgeSummary
     from lmrbench_evaluate.predictions.sources import BadRow
 
-    from ...analyse.answers import Answers
-    from ...analyse.result import Analysis
+    from ..analyse.answers import Answers
+    from ..analyse.result import Analysis
+    from .outcomes import Part
 
 app = typer.Typer(no_args_is_help=True, help="Run the paper's analyses on its data or on your runs.")
 familiarity = typer.Typer(no_args_is_help=True, help="Measure how familiar a model is with the papers.")
@@ -31,8 +37,8 @@ Out = Annotated[
 
 def _check(runs: list[Path] | None, out: list[Path] | None, **of_runs: object) -> None:
     """Check the names of the output files, and that options of runs come with runs, before the work."""
-    from ...analyse.result import check_name
-    from ...base.errors import ArgumentError
+    from ..analyse.result import check_name
+    from ..base.errors import ArgumentError
 
     for path in out or ():
         check_name(path)
@@ -46,7 +52,7 @@ def _answers(
     """Return the answers of runs, or of the original; labels that cannot be read; and the runs."""
     from lmrbench_evaluate.reports.annotations import read_annotations
 
-    from ...analyse.answers import original_answers, run_answers
+    from ..analyse.answers import original_answers, run_answers
 
     if not runs:
         return original_answers(), [], []
@@ -78,7 +84,7 @@ def tables(
 
     Example: lmrbench analyse tables runs/mine --labels labels.csv
     """
-    from ...analyse.tables import make_tables
+    from ..analyse.tables import make_tables
 
     _check(runs, out, labels=labels)
     answers, bad, _ = _answers(runs, judge_model, labels)
@@ -106,8 +112,8 @@ def actions(
     """
     from lmrbench_evaluate.verdict.levels import Level
 
-    from ...analyse.actions import analyse_actions
-    from ...analyse.sessions import has_sessions, original_sessions, run_sessions
+    from ..analyse.actions import analyse_actions
+    from ..analyse.sessions import has_sessions, original_sessions, run_sessions
 
     _check(runs, out)
     level = Level.ROBUST if robust else Level.REPRODUCED
@@ -139,8 +145,8 @@ def structure(
 
     Example: lmrbench analyse structure runs/a runs/b --out odds.csv
     """
-    from ...analyse.answers import rows_of_runs
-    from ...analyse.structure import analyse_structure
+    from ..analyse.answers import rows_of_runs
+    from ..analyse.structure import analyse_structure
 
     _check(runs, out, labels=labels, dataset=dataset)
     answers, bad, runs = _answers(runs, judge_model, labels)
@@ -150,7 +156,68 @@ def structure(
         raise typer.Exit(1)
 
 
-app.command("errors")(errors)
+@app.command()
+@options(
+    JudgeSettings,
+    without=("votes",),
+    model=option("", "Model to ask (default: show earlier diagnoses).", "--model", "-m"),
+)
+def errors(
+    settings: JudgeSettings,
+    labels: Labels = None,
+    as_json: Json = False,
+) -> None:
+    """Classify failed answers by the paper's error classes.
+
+    The classes are those of the LMR-BENCH paper (Section 5.3): paper parsing, incomplete comprehension, code
+    robustness, cross-file retrieval, policy.
+
+    The model sees the judge's material and the report of the tests. Diagnoses are added to RUN/errors.jsonl one by one;
+    re-run the command to resume. Human labels (column `error`) take precedence.
+
+    Example: lmrbench analyse errors runs/mine --model gpt-5 --labels people.csv
+    """
+    from lmrbench_evaluate.reports.annotations import read_annotations
+    from lmrbench_evaluate.runs.folder import RunFolder
+
+    from ..analyse.errors.ask import FILE, ask_why
+    from ..analyse.errors.diagnosis import COLUMN
+    from ..analyse.errors.error_analysis import analyse_errors
+    from ..base.errors import InputError
+
+    run, model = settings.run, settings.model
+    _ = RunFolder(run).facts  # fails if there is no run
+    annotations, bad = read_annotations(labels, COLUMN) if labels else ([], [])
+    for row in bad:
+        print_err(f"bad row: {row}")
+    summary = None
+    if model:
+        with progress_bar("asking", shown=not as_json, kept=f"diagnoses so far are in {run / FILE}") as progress:
+            summary = ask_why(settings, progress)
+    elif not annotations and not ((run / FILE).is_file() and (run / FILE).stat().st_size):
+        raise InputError(f"{run}: no diagnoses yet; give a model to ask (--model) or human labels (--labels)")
+    result = analyse_errors(run, annotations, model=model or None, instances=settings.instances)
+    numbers = dict(result.numbers)
+    parts: list[Part] = [*result.tables, *result.notes]
+    if summary:
+        counts = f"{summary.asked} asked now, {summary.kept} answered before"
+        parts += [tokens_line(summary), f"questions: {counts}", f"diagnoses: {run / FILE}"]
+        names = "asked", "kept", "errors", "cost_usd", "complete", "stopped", "first_error"
+        numbers |= {name: getattr(summary, name) for name in names}
+        numbers |= {name: getattr(summary.spent, name) for name in ("input_tokens", "output_tokens")}
+    emit(numbers, as_json, *parts)
+    status = _status(summary) if summary else 0
+    if status or bad:
+        raise typer.Exit(status or 1)
+
+
+def _status(done: "JudgeSummary") -> int:
+    """Print which answers have no diagnosis and how to resume; return the exit status."""
+    for reason, count in sorted(Counter(done.not_judged.values()).items()):
+        print_err(f"{count} not diagnosed: {reason}")
+    return exit_status(done, "diagnosis", "diagnoses so far are kept", "diagnoses")
+
+
 app.add_typer(familiarity, name="familiarity")
 
 
@@ -170,7 +237,7 @@ def cutoff(
 
     Example: lmrbench analyse familiarity cutoff runs/mine --cutoff 2024-06
     """
-    from ...analyse.familiarity import split_by_cutoff
+    from ..analyse.familiarity import split_by_cutoff
 
     _check(runs, out)
     _present(split_by_cutoff(only_runs(runs), cutoffs, dataset), as_json, out)
@@ -186,8 +253,8 @@ def probability(settings: Endpoint, dataset: DatasetSpec = "embedded", out: Out 
 
     Example: lmrbench analyse familiarity probability --model Qwen/Qwen3-8B --base-url http://localhost:8000/v1
     """
-    from ...analyse.familiarity import measure_probabilities
-    from ...dataset.load import load_rows
+    from ..analyse.familiarity import measure_probabilities
+    from ..dataset.load import load_rows
 
     _check(None, out)
     with progress_bar("scoring", shown=not as_json) as progress:
