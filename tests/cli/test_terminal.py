@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from lmrbench_data.base.near import nearest
 from lmrbench_data.tasks.overview import task_facts
 from lmrbench_data.tasks.task_folders import load_tasks
 from support import warm_cli
@@ -96,11 +95,3 @@ def test_silent_hub_is_reported_in_one_line(command: str, tmp_path: Path) -> Non
     [line] = [line for line in done.stderr.splitlines() if not line.startswith("warning: ")]
     assert line.startswith("error: ")
     assert "the Hub does not answer" in line
-
-
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [("modela5", "maker/model-a-5"), ("Maker/MODEL-A-5", "maker/model-a-5"), ("small", "other/small-4"), ("zzz", None)],
-)
-def test_nearest_name_ignores_case_and_punctuation(typed: str, meant: str | None) -> None:
-    assert nearest(typed, {"maker/model-a-5", "other/small-4"}) == meant

@@ -94,9 +94,6 @@ def test_container_holds_nothing_of_host_or_answer(run: Any, toy_row: Any, tmp_p
         found["work"] = sorted(map(str, pathlib.Path(".").rglob("*")))
         found["git"] = shutil.which("git")
         found["mounts"] = pathlib.Path("/proc/mounts").read_text()
-        found["processes"] = [
-            pathlib.Path("/proc", name, "cmdline").read_text() for name in os.listdir("/proc") if name.isdigit()
-        ]
         text = b"".join(path.read_bytes() for path in pathlib.Path(".").rglob("*") if path.is_file())
         found["golden"] = b"scaled = [" in text
         pathlib.Path("trajectory").mkdir()
@@ -111,16 +108,8 @@ def test_container_holds_nothing_of_host_or_answer(run: Any, toy_row: Any, tmp_p
     assert found["uid"] == 65534
     assert found["golden"] is False
     assert found["git"] is None
-    repo = {
-        "repo",
-        "repo/README.md",
-        "repo/helpers.py",
-        "repo/scale.py",
-        "repo/tests",
-        "repo/tests/test_smoke.py",
-    }
-    names = {"TASK.md", "paper.md", *repo}
-    assert set(found["work"]) == names
+    repo = {"README.md", "helpers.py", "scale.py", "tests", "tests/test_smoke.py"}
+    assert set(found["work"]) == {"TASK.md", "paper.md", "repo", *(f"repo/{name}" for name in repo)}
     everything = json.dumps(found)
     assert KEY not in everything
     assert "secret-of-the-host" not in everything
@@ -167,10 +156,9 @@ def test_relay_enforces_model_and_limits(server: Server) -> None:
         return relay.answer("POST", "/v1/chat/completions", json.dumps(body).encode()).status
 
     relay = Relay(MODEL, server.base_url, budget=Budget(), max_steps=2)
-    assert (ask(relay, model="dearer"), ask(relay, n=50)) == (400, 400)
+    assert ask(relay, model="dearer") == 400
     assert relay.answer("POST", "/v1/files", b"{}").status == 404
     assert relay.answer("GET", "/v1/models", b"").status == 200
-    assert relay.answer("POST", "/v1/chat/completions", b"[").status == 400
     assert not server.requests
     assert [ask(relay) for _ in range(3)] == [200, 200, 403]
     assert (relay.limit, relay.steps) == ("step_limit", 2)
@@ -200,9 +188,6 @@ def test_agent_that_cannot_run_is_one_line(tmp_path: Path, monkeypatch: pytest.M
         with pytest.raises(ArgumentError, match=f"agent_files: '{command[7:]}' of the command is not in the"):
             open_agent(command, tmp_path / files if files else None)
     assert open_agent("python y.py", tmp_path / "files").name == "y"
-    os.truncate(tmp_path / "files" / "y.py", 33 * 2**20)
-    with pytest.raises(ArgumentError, match=r"agent_files: .*: more than 32 MB"):
-        open_agent("python y.py", tmp_path / "files")
     with pytest.raises(ArgumentError, match="is empty"):
         open_agent(" ")
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
@@ -279,15 +264,12 @@ def observed(folder: Path) -> list[str]:
 def test_openhands_reads_edits_runs_and_finishes(
     openhands: str, run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    prices = tmp_path / "prices.yaml"
-    prices.write_text(f"{MODEL}: {{input_per_mtok: 1.0, output_per_mtok: 10.0}}\n")
     libraries = "python -c 'import sys, torch; print(sys.version_info[:2], torch.ones(2).sum())'"
     server.judge = calls(*map(terminal, (READ, libraries)), OPENHANDS_EDIT, terminal(TRY), OPENHANDS_DONE)
-    _, rows = run(agent=openhands, prices=prices)
+    _, rows = run(agent=openhands)
     facts = rows[0]["metadata"]
     assert (facts["exit_status"], facts["steps"]) == ("finished", 5)
     assert (facts["input_tokens"], facts["output_tokens"]) == (5000, 500)
-    assert facts["cost_usd"] == pytest.approx(0.01)
     assert facts["image"] == find_agent_image(connect(), openhands, toy_row["docker_image"])
     assert rows[0]["setting"] == "agent:openhands"
     assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
@@ -300,17 +282,6 @@ def test_openhands_reads_edits_runs_and_finishes(
     assert KEY not in "".join(path.read_text() for path in folder.iterdir())
     assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
     assert "# Task" in json.dumps(server.requests[0].body["messages"])
-    asked = len(server.requests)
-    assert run(agent=openhands, prices=prices)[0].kept == 1
-    assert len(server.requests) == asked
-
-
-@pytest.mark.docker
-def test_missing_agent_image_is_one_line(toy_row: Any, docker_sandbox: Sandbox, tmp_path: Path) -> None:
-    row = {**toy_row, "docker_image": "lmrbench/none:000000000000"}
-    settings = AgentSettings(agent="openhands", model=MODEL, out=tmp_path / "out", base_url="http://127.0.0.1:1/v1")
-    with pytest.raises(InputError, match=r"^openhands has no image on lmrbench/none:0{12} yet; build it"):
-        run_agent(settings, [row])
 
 
 def test_agent_image_depends_on_the_task_image() -> None:

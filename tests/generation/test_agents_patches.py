@@ -122,17 +122,3 @@ def test_paths_without_prefix_never_reach_a_file_of_the_same_name_elsewhere() ->
     }.items():
         after = apply_patch(files, header + hunk, [])
         assert {name for name in files if after[name] != files[name]} == {changed}, header
-
-
-def test_names_of_left_out_files_are_harmless_to_show() -> None:
-    patch = "".join(
-        f'diff --git "a/{name}" "b/{name}"\nindex 1111111..2222222 100644\nBinary files a and b differ\n'
-        for name in ("__pycache__/\\033[2Jx.pyc", "__pycache__/caf\\303\\251.pyc", *(f"p{n}.png" for n in range(9)))
-    )
-    notes: list[str] = []
-    apply_patch({}, patch + _section("x", "new file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+x\n"), notes)
-    [note] = notes
-    assert note.isascii()
-    assert "\x1b" not in note
-    assert "caf\\xe9.pyc" in note
-    assert note.endswith("and 6 more")

@@ -38,21 +38,9 @@ _names = (
     .filter(lambda name: is_allowed(name) and not is_cache(name) and "/ " not in f"/{name}" and " /" not in name)
 )
 _lines = st.one_of(
+    st.sampled_from(["x\n", "y\n", "x\r\n", "\n", "\r", "def " + "é" * 80 + "\n", "\x0c\x85\u2028"]),
     st.sampled_from(
-        [
-            "x\n",
-            "y\n",
-            "x\r\n",
-            "\n",
-            "\r",
-            "-- a/x\n",
-            "++ b/x\n",
-            "@@ -1 +1 @@\n",
-            "diff --git a/x b/x\n",
-            "\\ No newline at end of file\n",
-            "def " + "é" * 80 + "\n",
-            "\x0c\x85\u2028",
-        ]
+        ["-- a/x\n", "++ b/x\n", "@@ -1 +1 @@\n", "diff --git a/x b/x\n", "\\ No newline at end of file\n"]
     ),
     st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=5),
 )
