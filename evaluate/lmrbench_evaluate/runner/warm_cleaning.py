@@ -7,23 +7,21 @@ cannot be removed, only noticed (`network_state`).
 import contextlib
 import os
 import re
+import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from warm_zygote import become
 
 #: Folders that jobs can write to.
 SHARED_FOLDERS = ("/work", "/tmp")
-TRIES = 50
-#: Counters of the container's own network, in /proc/net.
-COUNTERS = ("dev", "snmp", "snmp6", "netstat", "ip6_flowlabel")
 
 
 def clean(uid: int, zygote_pid: int) -> None:
     """Kill all processes of jobs and remove the files of a uid; end the container if that fails."""
-    for number in range(TRIES):
+    for number in range(50):
         reap(zygote_pid)
         alive = users()
         if not alive:
@@ -34,7 +32,7 @@ def clean(uid: int, zygote_pid: int) -> None:
             as_user(user, lambda: os.kill(-1, signal.SIGKILL), own=user + 1)
     else:
         sys.exit("warm container: processes of a job cannot be killed")
-    for remove in (lambda: remove_tree(SHARED_FOLDERS), lambda: remove_stubborn(SHARED_FOLDERS)):
+    for remove in (remove_trees, remove_stubborn):
         if not any(os.listdir(folder) for folder in SHARED_FOLDERS):
             break
         as_user(uid, remove)
@@ -51,7 +49,7 @@ def network_state() -> list[str]:
     with them, and a closed connection is remembered for a minute.
     """
     found: list[str] = []
-    for name in ("sockstat", "sockstat6", *COUNTERS):
+    for name in ("sockstat", "sockstat6", "dev", "snmp", "snmp6", "netstat", "ip6_flowlabel"):
         with contextlib.suppress(OSError), open(f"/proc/net/{name}", encoding="ascii", errors="replace") as file:
             # Other numbers of these two count the whole machine.
             found += re.findall(r"used \d+|inuse \d+|tw \d+", file.read()) if "sock" in name else [file.read()]
@@ -81,11 +79,7 @@ def users() -> set[int]:
 
 
 def as_user(uid: int, action: Callable[[], object], own: int | None = None) -> None:
-    """Run something as a user in a child and wait for it.
-
-    Args:
-        own: its real user; if it is another one, processes of `uid` cannot signal the child.
-    """
+    """Run something as a user in a child; if `own`, its real user, is another, processes of `uid` cannot signal it."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -101,23 +95,15 @@ def as_user(uid: int, action: Callable[[], object], own: int | None = None) -> N
     os.waitpid(pid, 0)
 
 
-def remove_tree(folders: Iterable[str], depth: int = 40) -> None:
-    """Remove what this user may remove below folders, as far as ordinary answers nest them."""
-    for folder in folders:
-        with contextlib.suppress(OSError):
-            for entry in list(os.scandir(folder)):
-                with contextlib.suppress(OSError):
-                    if entry.is_dir(follow_symlinks=False):
-                        if depth:
-                            remove_tree([entry.path], depth - 1)
-                        os.rmdir(entry.path)
-                    else:
-                        os.unlink(entry.path)
+def remove_trees() -> None:
+    """Remove what this user may remove, as far as ordinary answers nest it; the two folders themselves stay."""
+    for folder in SHARED_FOLDERS:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def remove_stubborn(folders: Iterable[str]) -> None:
+def remove_stubborn() -> None:
     """Remove folders nested without end and folders without permissions."""
-    paths = [os.path.join(folder, name) for folder in folders for name in os.listdir(folder)]
+    paths = [os.path.join(folder, name) for folder in SHARED_FOLDERS for name in os.listdir(folder)]
     script = 'chmod -R u+rwX -- "$@"; rm -rf -- "$@"'
     os.execv("/bin/sh", ["sh", "-c", script, "sh", *paths])
 

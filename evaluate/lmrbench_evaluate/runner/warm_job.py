@@ -9,7 +9,6 @@ still cannot know outputs for fresh seeds.
 import contextlib
 import ctypes
 import dataclasses
-import functools
 import importlib.machinery
 import io
 import itertools
@@ -18,7 +17,6 @@ import os
 import pwd
 import re
 import signal
-import stat
 import sys
 import tarfile
 import time
@@ -33,7 +31,7 @@ PR_SET_CHILD_SUBREAPER = 36
 #: Between two results of a child: it has begun the next case.
 NEXT = b"next\n"
 OURS = ("runner", "warm_job", "warm_zygote", "warm_cleaning", "warm_supervisor")
-#: Code that the zygote, or this process, has compiled: (path in the job's folder, source) → code.
+#: Code that the zygote, or this process, has compiled: (path, source) → code.
 COMPILED: dict[tuple[str, bytes], CodeType] = {}
 
 
@@ -71,19 +69,13 @@ def job(workspace: int, stdout: int, stderr: int) -> NoReturn:
 def unpack(content: bytes) -> None:
     """Write the workspace; the runner's own code is loaded already."""
     os.mkdir(JOB, 0o700)
-    known = {JOB}
     with tarfile.open(fileobj=io.BytesIO(content)) as tar:
         for member in tar:
             path = f"{JOB}/{member.name}"
-            folder = os.path.dirname(path)
-            if folder not in known:
-                os.makedirs(folder, exist_ok=True)
-                known.add(folder)
-            if folder == f"{JOB}/harness" and path.endswith(".py"):
-                continue
-            with open(path, "wb") as file:
-                file.write(content[member.offset_data : member.offset_data + member.size])
-            if stat.S_IMODE(member.mode) != 0o644:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            if not (member.name.startswith("harness/") and path.endswith(".py")):
+                with open(path, "wb") as file:
+                    file.write(content[member.offset_data : member.offset_data + member.size])
                 os.chmod(path, member.mode)
 
 
@@ -95,15 +87,9 @@ def compiled(_loader: Any, data: Any, path: str, **options: Any) -> CodeType:
     return COMPILED[key]
 
 
-@functools.cache
-def compiled_text(text: str) -> CodeType:
-    """Compile the methods that `dataclasses` writes, which are the same in every case and half the time of a load."""
-    return compile(text, "<string>", "exec", dont_inherit=True)
-
-
 def execute(text: str, *namespaces: dict[str, Any]) -> None:
-    """Do what `exec` does."""
-    exec(compiled_text(text), *namespaces)
+    """Execute the methods that `dataclasses` writes, which are the same in every case and half the time of a load."""
+    exec(compiled(None, text.encode(), "<string>"), *namespaces)
 
 
 def run_plan(runner: ModuleType) -> None:
@@ -139,11 +125,7 @@ def run_some(
 ) -> list[tuple[str, Any]]:
     """Run cases in one child until it ends; return (kind, payload) of those that it finished or that ended it.
 
-    Args:
-        ready: a line to send once there is a child; empty after the first.
-
-    Raises:
-        OSError: not even the first child could be started, which is no answer's fault.
+    The first child, after which `ready` is sent, must start: that it cannot is no answer's fault.
     """
 
     def every(_case: str, _seed: int) -> tuple[str, Any]:
@@ -157,8 +139,9 @@ def run_some(
                 kind, payload = runner.run_case(case, seed)
             except BaseException as error:
                 kind, payload = "raised", runner.describe(error)
-            if place == len(runs) - 1 or has_compiled():
-                break  # another child runs what is left
+            dynamo = sys.modules.get("torch._dynamo.utils")
+            if place == len(runs) - 1 or (dynamo and dynamo.counters.get("frames")):
+                break  # another child runs what is left, without the state of `torch.compile`
             rest = memoryview(b"%s %d\n" % (kind.encode(), len(payload)) + bytes(payload) + NEXT)
             while rest:
                 rest = rest[os.write(earlier, rest) :]
@@ -215,12 +198,6 @@ def run_some(
         facts["oom"] = runner.oom_kills() > kills_before
         results.append(("died", json.dumps(facts).encode()))
     return results
-
-
-def has_compiled() -> bool:
-    """Return whether `torch.compile` has left its state in this process."""
-    dynamo = sys.modules.get("torch._dynamo.utils")
-    return bool(dynamo and dynamo.counters.get("frames"))
 
 
 def kill_others() -> None:

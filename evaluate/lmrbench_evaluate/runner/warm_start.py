@@ -1,7 +1,4 @@
-"""Load the modules of a warm container and start it; sent as the `-c` argument of `python`.
-
-Argument: a JSON object, name → source, in the order in which the modules import each other.
-"""
+"""Load a warm container's modules, a JSON object (name → source) in the order of their imports, and start it."""
 
 import json
 import sys

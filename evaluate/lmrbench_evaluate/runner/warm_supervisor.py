@@ -82,12 +82,10 @@ def confirmed(control: socket.socket) -> bool:
 
 
 def run_job(control: socket.socket, zygote_pid: int, workspace: int) -> bool:
-    """Have a job forked for a workspace, pass its output on, and clean up after it.
+    """Have a job forked for a workspace, pass its output on, clean up; return whether another job can follow.
 
-    Returns:
-        Whether the container can take another job: this one ended by itself, used no sockets that leave a trace, and
-        the kernel killed no process for lack of memory. An answer can steer which process the kernel kills, even to
-        the job that should clean up after it.
+    It can if this one ended by itself, used no sockets that leave a trace, and the kernel killed no process for lack of
+    memory: an answer can steer which one the kernel kills, even to the job that should clean up after it.
     """
     kills_before, network_before = oom_kills(), network_state()
     uid = random.SystemRandom().choice(UIDS)
@@ -148,6 +146,5 @@ def cpu_seconds() -> float:
 
 def send(data: bytes) -> None:
     """Write to the harness."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(1, rest) :]
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()

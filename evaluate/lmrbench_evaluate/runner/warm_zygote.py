@@ -75,12 +75,7 @@ def compile_sources(facts: dict[str, list[Any]]) -> None:
 
 
 def become(uid: int, own: int | None = None) -> None:
-    """Give up root, and with it all capabilities, for good.
-
-    Args:
-        uid: the effective user.
-        own: the real and saved user (default: the same).
-    """
+    """Give up root, and with it all capabilities, for good; `own` is the real and saved user (default: the same)."""
     own = uid if own is None else own
     os.setgroups([])
     os.setresgid(uid, uid, uid)
