@@ -20,7 +20,6 @@ from typing import Any
 
 import pytest
 
-import lmrbench_data as lmr
 from lmrbench_data.base.archive import pack
 from lmrbench_data.base.errors import ArgumentError, InputError, LoadError
 from lmrbench_data.dataset.build import write_dataset
@@ -29,7 +28,7 @@ from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.reports.scores import score_runs
 from lmrbench_evaluate.runs.evaluation import evaluate
-from lmrbench_evaluate.runs.folder import RunFolder
+from lmrbench_evaluate.runs.folder import RunFolder, default_run_folder
 from lmrbench_evaluate.runs.result_log import ResultLog
 from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox.base import Limits, Outcome, Sandbox
@@ -473,25 +472,19 @@ def test_answers_that_say_nothing_are_malformed_and_the_run_is_complete(
     assert "function is empty" in make_report([tmp_path / "run"]).to_html()
 
 
-def test_each_file_of_predictions_has_a_folder_of_its_own(
-    tmp_path: Path, toy_row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_file_of_predictions_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("lmrbench_data.api.evaluation.load_rows", lambda spec, config: [toy_row])
-    row = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": TOY_ANSWER}
-    for name in ("a/preds.jsonl", "b/preds.jsonl", "b/preds.json", "odd name.jsonl"):
+    names = ("a/preds.jsonl", "b/preds.jsonl", "b/preds.json", "odd name.jsonl")
+    for name in names:
         Path(name).parent.mkdir(exist_ok=True)
-        Path(name).write_text(json.dumps(row))
-    folders = [
-        lmr.evaluate(source, sandbox="local").path
-        for source in ("a/preds.jsonl", tmp_path / "a" / "preds.jsonl", "b/preds.jsonl", "b/preds.json")
-    ]
-    assert folders[0] == folders[1]
+        Path(name).touch()
+    *folders, odd = [str(default_run_folder(name, "function", (), ())) for name in names]
     assert len(set(folders)) == 3
-    assert all(re.fullmatch(r"runs/preds-[0-9a-f]{8}", str(folder)) for folder in folders)
-    assert re.fullmatch(r"runs/odd-name-[0-9a-f]{8}", str(lmr.evaluate("odd name.jsonl", sandbox="local").path))
-    assert lmr.evaluate("gold", sandbox="local").path == Path("runs/gold")
-    assert lmr.evaluate([row], sandbox="local").path.name.startswith("memory-")
+    assert all(re.fullmatch(r"runs/preds-[0-9a-f]{8}", folder) for folder in folders)
+    assert re.fullmatch(r"runs/odd-name-[0-9a-f]{8}", odd)
+    assert str(default_run_folder(tmp_path / "a" / "preds.jsonl", "function", (), ())) == folders[0]
+    assert default_run_folder("gold", "function", (), ()) == Path("runs/gold")
+    assert default_run_folder([{"function": ""}], "function", (), ()).name.startswith("memory-")
 
 
 def test_rows_of_a_wrong_file_do_not_cost_the_results(tmp_path: Path, toy_row: dict[str, Any]) -> None:
@@ -512,23 +505,3 @@ def test_rows_of_a_wrong_file_do_not_cost_the_results(tmp_path: Path, toy_row: d
         assert evaluate([good], settings, [toy_row], sandbox).jobs == 0
     assert [row["status"] for row in RunFolder(folder).rows()] == ["passed"]
     assert len((folder / "results-removed.jsonl").read_text().splitlines()) == 2
-
-
-@pytest.mark.nightly
-def test_memory_does_not_grow_with_the_number_of_predictions(bench: Bench) -> None:
-    """10,000 samples of three answers take at most 1.3 times the memory of 100."""
-    answers = [f"{TOY_ANSWER}# {number}\n" for number in range(3)]
-    program = (
-        "import resource, sys\nfrom lmrbench_data.cli import main\n"
-        "try:\n    main()\nfinally:\n    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
-    )
-    peaks = []
-    for samples in (34, 3334):
-        bench.write(*answers, samples=samples)
-        command = bench.command("--out", str(bench.folder / str(samples)))
-        command[2] = program
-        done = subprocess.run(command, capture_output=True, text=True, timeout=200)
-        assert done.returncode == 0, done.stderr
-        assert (bench.folder / str(samples) / "results.jsonl").read_bytes().count(b"\n") == 3 * samples
-        peaks.append(int(done.stderr.split()[-1]))
-    assert peaks[1] <= 1.3 * peaks[0]

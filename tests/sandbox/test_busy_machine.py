@@ -134,33 +134,36 @@ print(LocalSandbox().run("", sys.stdin.buffer.read(), Limits(2, 256)).ended, flu
 """
 
 
-def test_time_while_the_harness_is_stopped_does_not_count() -> None:
-    """As after Ctrl-Z, or on a machine that had no time for the harness: the answer has long returned by then."""
+@contextlib.contextmanager
+def harness_with(body: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A harness that runs these lines."""
     harness = subprocess.Popen([sys.executable, "-c", STOPPED], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert harness.stdin is not None
     assert harness.stdout is not None
     with contextlib.closing(harness.stdout):
-        harness.stdin.write(workspace_of("import time; time.sleep(0.8)"))
+        harness.stdin.write(workspace_of(body))
         harness.stdin.close()
         assert harness.stdout.readline() == b"running\n"
+        yield harness
+
+
+def test_time_while_the_harness_is_stopped_does_not_count() -> None:
+    """As after Ctrl-Z, or on a machine that had no time for the harness: the answer has long returned by then."""
+    with harness_with("import time; time.sleep(0.8)") as harness:
         time.sleep(0.4)
         harness.send_signal(signal.SIGSTOP)
         time.sleep(3)
         harness.send_signal(signal.SIGCONT)
+        assert harness.stdout
         assert harness.stdout.readline() == b"exited\n"
         assert harness.wait(20) == 0
 
 
 def test_killed_harness_leaves_no_sleeping_answer(tmp_path: Path) -> None:
     """Nothing waits for a wall-clock limit: the runner notices that its output is not read."""
-    harness = subprocess.Popen([sys.executable, "-c", STOPPED], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     noted = tmp_path / "process"
-    assert harness.stdin is not None
-    assert harness.stdout is not None
-    with contextlib.closing(harness.stdout):
-        body = f"import os, time; open({str(noted)!r}, 'w').write(str(os.getpid())); time.sleep(300)"
-        harness.stdin.write(workspace_of(body))
-        harness.stdin.close()
+    body = f"import os, time; open({str(noted)!r}, 'w').write(str(os.getpid())); time.sleep(300)"
+    with harness_with(body) as harness:
         assert until(lambda: noted.is_file() and bool(noted.read_text()))
         harness.kill()
         harness.wait()

@@ -151,13 +151,8 @@ def test_ordinary_user_has_a_namespace_of_its_own(bwrap_sandbox: Sandbox) -> Non
     """With a user namespace, in which the limit of processes counts only those of the run."""
     if os.getuid() != 0:
         pytest.skip("the other tests run as an ordinary user")
-    python = _python_of_everybody()
-    paths = [path for path in sys.path if path]
-    workspace = workspace_of(LOOKS)
-    command = [python, "-c", ORDINARY, json.dumps(paths)]
-    done = subprocess.run(
-        command, input=workspace, capture_output=True, user=65533, group=65533, extra_groups=[], cwd="/"
-    )
+    command = [_python_of_everybody(), "-c", ORDINARY, json.dumps([path for path in sys.path if path])]
+    done = subprocess.run(command, input=workspace_of(LOOKS), capture_output=True, cwd="/", **EVERYBODY)
     assert done.returncode == 0, done.stderr.decode()
     [frame] = read_frames(done.stdout)
     assert frame.kind == "output", frame.payload

@@ -5,25 +5,22 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import lmrbench_data
-import lmrbench_evaluate
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.loader import File, tar_bytes
-from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox import open_sandbox
 from lmrbench_evaluate.sandbox.base import Ended, Limits, Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
-from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Status
 from support.sandboxes import output_of, processes_with, until, workspace_of
+from support.toy import attempt_in
 
 
 @pytest.fixture
@@ -34,19 +31,16 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     assert list(tmp_path.iterdir()) == []
 
 
-STATUSES: dict[str, tuple[Status, dict[str, int], str]] = {
-    "right": (Status.PASSED, {}, "return [value * factor for value in values]"),
-    "endless": (Status.TIMEOUT, {"timeout_s": 1}, "while True: pass"),
-    "memory": (Status.OOM, {}, "bytearray(1 << 40)"),
-    "exits": (Status.ERROR, {}, "import os; os._exit(0)"),
+STATUSES: dict[str, tuple[Status, str]] = {
+    "right": (Status.PASSED, "return [value * factor for value in values]"),
+    "memory": (Status.OOM, "bytearray(1 << 40)"),
     # `local` loses its runner; elsewhere it is process 1, which no signal from inside reaches.
-    "kills_the_runner": (Status.ERROR, {}, "import os, signal; os.kill(os.getppid(), signal.SIGKILL); os._exit(1)"),
+    "kills_the_runner": (Status.ERROR, "import os, signal; os.kill(os.getppid(), signal.SIGKILL); os._exit(1)"),
     "deep_folders": (
         Status.ERROR,
-        {},
         "import os\n    for _ in range(2000): os.mkdir('d'); os.chdir('d')\n    raise OSError",
     ),
-    "file_too_large": (Status.ERROR, {}, "open('big', 'wb').truncate(1 << 40)"),
+    "file_too_large": (Status.ERROR, "open('big', 'wb').truncate(1 << 40)"),
 }
 
 
@@ -62,11 +56,8 @@ def test_answer_gets_the_status_of_a_container(
     name: str, toy_row: dict[str, Any], child_sandbox: Sandbox, own_folder: Path
 ) -> None:
     """The same verdicts as in a container; here, too, no answer becomes an infra error."""
-    status, limits, body = STATUSES[name]
-    row = {**toy_row, "tests": {**toy_row["tests"], **limits}}
-    prediction = Prediction("toy-scale", "test", "goal_file", f"def scale(values, factor):\n    {body}\n")
-    image = child_sandbox.prepare(row["docker_image"])
-    assert evaluate_prediction(row, prediction, child_sandbox, image).status is status
+    status, body = STATUSES[name]
+    assert attempt_in(child_sandbox, toy_row)(f"def scale(values, factor):\n    {body}\n").status is status  # type: ignore[arg-type]
 
 
 def test_environment_of_the_harness_stays_outside(
@@ -100,20 +91,11 @@ def test_straggler_ends_with_its_run(pause: int, ended: Ended, child_sandbox: Sa
 
 def test_closing_a_sandbox_ends_its_runs(child_sandbox: Sandbox, own_folder: Path) -> None:
     sandbox, mark = type(child_sandbox)(), uuid.uuid4().hex
-    failures: list[Exception] = []
-
-    def run() -> None:
-        try:
-            sandbox.run("", workspace_of(STRAGGLER.format(pause=60, mark=mark)), Limits(60, 256))
-        except InfraError as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    assert until(lambda: bool(processes_with(mark)))
-    sandbox.close()
-    thread.join(10)
-    assert [str(error) for error in failures] == ["the sandbox was closed"]
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(sandbox.run, "", workspace_of(STRAGGLER.format(pause=60, mark=mark)), Limits(60, 256))
+        assert until(lambda: bool(processes_with(mark)))
+        sandbox.close()
+        assert str(run.exception(10)) == "the sandbox was closed"
     assert processes_with(mark) == []
     with pytest.raises(InfraError, match="closed"):
         sandbox.run("", workspace_of("return 1"), Limits(30, 256))
@@ -143,42 +125,9 @@ def test_harness_that_ends_leaves_no_process(how: signal.Signals, bwrap_sandbox:
     assert until(lambda: not processes_with(mark), 5)
 
 
-@pytest.mark.docker
-@pytest.mark.nightly
-def test_straggler_of_an_ordinary_user_ends_with_its_run(docker_sandbox: Sandbox, toy_row: dict[str, Any]) -> None:
-    """Root may read everybody's environment, an ordinary user may not: so this package itself runs in a container."""
-    packages = [Path(package.__file__).parent for package in (lmrbench_data, lmrbench_evaluate)]
-    source = {
-        path.relative_to(package.parent).as_posix(): File(path.read_bytes())
-        for package in packages
-        for path in package.rglob("*.py")
-    }
-    image = docker_sandbox.prepare(toy_row["docker_image"])
-    nested = f"""
-    import glob, os
-    from lmrbench_evaluate.sandbox.base import Limits
-    from lmrbench_evaluate.sandbox.local import LocalSandbox
-    LocalSandbox().run("", {workspace_of(STRAGGLER.format(pause=60, mark="straggler"))!r}, Limits(2, 256))
-    states = [open(path).read().rsplit(")", 1)[1].split()[0] for path in glob.glob("/proc/[0-9]*/stat")]
-    return os.getuid(), len(states), sum(state != "Z" for state in states)
-    """
-    user, processes, alive = output_of(docker_sandbox.run(image, workspace_of(nested, source), Limits(60, 512)))
-    assert user != 0
-    assert processes > 2  # dead processes that nobody has waited for yet
-    assert alive == 2  # the outer runner and the case itself
-
-
 def test_runner_that_cannot_start_is_an_infra_error(own_folder: Path, child_sandbox: Sandbox) -> None:
     with pytest.raises(InfraError, match="did not start"):
         child_sandbox.run("", tar_bytes({"repo/scale.py": File(b"")}), Limits(30, 256))
-
-
-def test_local_sandbox_warns_and_is_not_official(caplog: pytest.LogCaptureFixture) -> None:
-    sandbox = open_sandbox("local")
-    assert not sandbox.official
-    assert any("does not isolate" in line for line in caplog.messages)
-    with pytest.raises(InputError, match="auto, docker, bwrap, local"):
-        open_sandbox("podman")
 
 
 def test_auto_falls_back_with_a_warning_and_docker_does_not(
@@ -186,13 +135,17 @@ def test_auto_falls_back_with_a_warning_and_docker_does_not(
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody.sock")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert open_sandbox("auto").name == "local"
-    assert "no Docker daemon answers" in caplog.messages[0]
-    assert "bubblewrap is not installed" in caplog.messages[1]
-    with pytest.raises(InfraError, match="DOCKER_HOST"):
-        open_sandbox("docker")
-    with pytest.raises(InfraError, match="apt-get install bubblewrap"):
-        open_sandbox("bwrap")
+    local = open_sandbox("auto")
+    assert (local.name, local.official) == ("local", False)
+    for message, words in zip(
+        caplog.messages, ("no Docker daemon answers", "bubblewrap is not installed", "does not isolate"), strict=True
+    ):
+        assert words in message
+    for kind, words in {"docker": "DOCKER_HOST", "bwrap": "apt-get install bubblewrap"}.items():
+        with pytest.raises(InfraError, match=words):
+            open_sandbox(kind)
+    with pytest.raises(InputError, match="auto, docker, bwrap, local"):
+        open_sandbox("podman")
 
 
 def test_auto_prefers_bubblewrap_to_no_wall(

@@ -5,9 +5,9 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -39,41 +39,33 @@ def own_sandbox(docker_sandbox: DockerSandbox) -> Iterator[DockerSandbox]:
     sandbox.close()
 
 
-class _Background(threading.Thread):
-    """A run on another thread, with its outcome or error."""
-
-    def __init__(self, sandbox: DockerSandbox, image: str, body: str) -> None:
-        super().__init__()
-        self.result: Outcome | Exception | None = None
-        self._arguments = (image, workspace_of(body), Limits(60, 256))
-        self._sandbox = sandbox
-        self.start()
-
-    def run(self) -> None:
-        try:
-            self.result = self._sandbox.run(*self._arguments)
-        except Exception as error:
-            self.result = error
+@pytest.fixture
+def start() -> Iterator[Callable[[DockerSandbox, str, str], Future[Outcome]]]:
+    """A function that starts a run on another thread."""
+    with ThreadPoolExecutor(4) as pool:
+        yield lambda sandbox, image, body: pool.submit(sandbox.run, image, workspace_of(body), Limits(60, 256))
 
 
-def test_container_is_labelled_while_it_runs_and_gone_after(own_sandbox: DockerSandbox, image: str) -> None:
-    thread = _Background(own_sandbox, image, "import time; time.sleep(2)")
+def test_container_is_labelled_while_it_runs_and_gone_after(
+    own_sandbox: DockerSandbox, image: str, start: Callable[..., Future[Outcome]]
+) -> None:
+    with pytest.raises(InfraError, match=r"(?i)no such image"):
+        own_sandbox.run(f"sha256:{'0' * 64}", workspace_of("return 1"), Limits(60, 256))
+    run = start(own_sandbox, image, "import time; time.sleep(2)")
     assert until(lambda: len(_containers(own_sandbox.run_id)) == 1)
-    thread.join()
-    assert isinstance(thread.result, Outcome)
-    assert thread.result.ended is Ended.EXITED
+    assert run.result().ended is Ended.EXITED
     assert _containers(own_sandbox.run_id) == []
 
 
-def test_closing_a_sandbox_ends_its_runs(own_sandbox: DockerSandbox, image: str) -> None:
+def test_closing_a_sandbox_ends_its_runs(
+    own_sandbox: DockerSandbox, image: str, start: Callable[..., Future[Outcome]]
+) -> None:
     """Runs end at once as infra errors, nothing is left, and nothing can be started afterwards."""
-    threads = [_Background(own_sandbox, image, "import time; time.sleep(50)") for _ in range(3)]
+    runs = [start(own_sandbox, image, "import time; time.sleep(50)") for _ in range(3)]
     assert until(lambda: len(_containers(own_sandbox.run_id)) == 3)
     started = time.monotonic()
     own_sandbox.close()
-    for thread in threads:
-        thread.join(20)
-        assert isinstance(thread.result, InfraError), thread.result
+    assert all(isinstance(run.exception(20), InfraError) for run in runs)
     assert time.monotonic() - started < 15
     assert _containers(own_sandbox.run_id) == []
     with pytest.raises(InfraError, match="closed"):
@@ -81,7 +73,7 @@ def test_closing_a_sandbox_ends_its_runs(own_sandbox: DockerSandbox, image: str)
     own_sandbox.close()  # again, as an interrupted run does
 
 
-def test_container_stopped_from_outside_is_an_infra_error(docker_sandbox: DockerSandbox, image: str) -> None:
+def test_container_stopped_from_outside_is_an_infra_error(image: str, start: Callable[..., Future[Outcome]]) -> None:
     api = connect()
     ways: tuple[Callable[[str], None], ...] = (
         api.kill,
@@ -90,25 +82,17 @@ def test_container_stopped_from_outside_is_an_infra_error(docker_sandbox: Docker
     )
     with contextlib.ExitStack() as opened:
         sandboxes = [opened.enter_context(DockerSandbox()) for _ in ways]
-        threads = [_Background(sandbox, image, "import time; time.sleep(50)") for sandbox in sandboxes]
-        for sandbox, thread, stop in zip(sandboxes, threads, ways, strict=True):
+        runs = [start(sandbox, image, "import time; time.sleep(50)") for sandbox in sandboxes]
+        for sandbox, run, stop in zip(sandboxes, runs, ways, strict=True):
             assert until(lambda sandbox=sandbox: bool(_running(sandbox.run_id)))  # type: ignore[misc]
             [container] = _containers(sandbox.run_id)
             stop(container)
-            thread.join(20)
-            assert isinstance(thread.result, InfraError)
+            assert isinstance(run.exception(20), InfraError)
             assert _containers(sandbox.run_id) == []
 
 
 def _running(run_id: str) -> list[Any]:
     return list(connect().containers(filters={"label": f"{RUN_LABEL}={run_id}", "status": "running"}))
-
-
-def test_missing_image_is_an_infra_error(own_sandbox: DockerSandbox) -> None:
-    missing = f"sha256:{'0' * 64}"
-    with pytest.raises(InfraError, match=r"(?i)no such image"):
-        own_sandbox.run(missing, workspace_of("return 1"), Limits(60, 256))
-    assert _containers(own_sandbox.run_id) == []
 
 
 HARNESS = """

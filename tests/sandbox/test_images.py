@@ -97,23 +97,17 @@ def test_round_trip_through_a_registry(
 
 
 @pytest.mark.docker
-def test_an_unknown_image_is_an_infra_error_that_says_what_to_do(api: Any) -> None:
+def test_missing_image_registry_or_file_is_one_error(
+    api: Any, tiny: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LMRBENCH_REGISTRY", raising=False)
     with pytest.raises(InfraError, match="LMRBENCH_REGISTRY"):
         ensure_image(api, "lmrbench/torch-cpu:000000000000")
-
-
-@pytest.mark.docker
-def test_push_without_a_registry_or_an_image(api: Any, tiny: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("LMRBENCH_REGISTRY", raising=False)
     with pytest.raises(InfraError, match="set LMRBENCH_REGISTRY"):
         push_image(api, tiny.tag)
     monkeypatch.setenv("LMRBENCH_REGISTRY", "localhost:1/org")
     with pytest.raises(InfraError, match="images build"):
         push_image(api, tiny.tag)
-
-
-@pytest.mark.docker
-def test_a_failed_build_names_the_step(api: Any, tiny: Environment) -> None:
     (tiny.folder / "Dockerfile").write_text("FROM scratch\nCOPY missing /missing\n")
     with pytest.raises(InfraError, match="missing"):
         build_image(api, tiny)

@@ -2,8 +2,8 @@
 
 import json
 import subprocess
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -172,16 +172,9 @@ def test_parallel_runs_have_containers_of_their_own(toy_row: dict[str, Any]) -> 
     with SharedSandbox() as sandbox:
         attempt = attempt_in(sandbox, toy_row)
         answers = [TOY_ANSWER, LITTERER, TOY_ANSWER, "def scale(values, factor): ...\n"] * 3
-        found: dict[int, Status] = {}
-        threads = [
-            threading.Thread(target=lambda number=number: found.update({number: attempt(answers[number]).status}))  # type: ignore[misc]
-            for number in range(len(answers))
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert [found[number] is Status.PASSED for number in range(len(answers))] == [True, False] * 6
+        with ThreadPoolExecutor(len(answers)) as pool:
+            verdicts = list(pool.map(attempt, answers))
+        assert [verdict.status is Status.PASSED for verdict in verdicts] == [True, False] * 6
 
 
 @pytest.mark.parametrize("word", [GOLD, MASKED])
@@ -198,26 +191,10 @@ def test_method_gets_the_verdict_of_a_container_of_its_own(
     assert shared == own
 
 
-def test_module_changed_by_a_case_is_fresh_for_the_next_one(attempt: Callable[..., Verdict]) -> None:
-    """An answer whose module counts its calls: each case, on each seed, makes the first one."""
-    counting = """
-import json, os
-CALLS = []
-def scale(values, factor):
-    CALLS.append(1)
-    print("CALL", len(CALLS), os.environ.get("TOUCHED"), os.getcwd())
-    os.environ["TOUCHED"] = "yes"
-    os.chdir("/")
-    return [value * factor for value in values]
-"""
-    verdict = attempt(counting)
-    assert verdict.status is Status.PASSED
-    assert {line for line in verdict.log.splitlines() if line.startswith("CALL")} == {"CALL 1 None /work/job/repo"}
-
-
 ASKS = """
 import getpass, os, pwd
 import torch
+CALLS = []
 
 @torch.compile(backend="eager")
 def product(values, factor):
@@ -227,7 +204,11 @@ def scale(values, factor):
     result = product(torch.tensor(values, dtype=torch.float64), factor).tolist()
     frames = sum(torch._dynamo.utils.counters["frames"].values())
     names = sorted(name for name in os.environ if name != "HOSTNAME")
-    print("SEEN", frames, getpass.getuser(), pwd.getpwuid(os.getuid())[:1], pwd.getpwuid(os.getuid())[4:], names)
+    CALLS.append(1)
+    place = os.path.basename(os.getcwd())
+    print("SEEN", frames, len(CALLS), getpass.getuser(), pwd.getpwuid(os.getuid())[4:], names, place)
+    os.environ["TOUCHED"] = "yes"
+    os.chdir("/")
     return result
 """
 
@@ -235,14 +216,15 @@ def scale(values, factor):
 def test_every_case_sees_what_it_sees_in_a_container_of_its_own(
     attempt: Callable[..., Verdict], try_in_docker: Callable[..., Verdict]
 ) -> None:
-    """The name of its user, the names of its variables, and nothing that `torch.compile` keeps of earlier cases."""
+    """The name of its user, its variables and folder, fresh modules, and nothing that `torch.compile` keeps."""
     seen = []
     for place in (attempt, try_in_docker):
         verdict = place(ASKS, memory_mb=2048, timeout_s=60)
         assert verdict.status is Status.PASSED, verdict.reason()
         seen.append(sorted(line for line in verdict.log.splitlines() if line.startswith("SEEN")))
     assert seen[0] == seen[1]
-    assert "SEEN 2 nobody ('nobody',)" in seen[0][0]
+    assert seen[0][0].startswith("SEEN 2 1 nobody ")
+    assert seen[0][0].endswith(" repo")
 
 
 def test_sources_of_another_instance_are_not_in_memory(toy_row: dict[str, Any]) -> None:
