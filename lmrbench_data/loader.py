@@ -108,8 +108,7 @@ def load(spec: str | Path, config: str = FUNCTION) -> Dataset:
 
 def load_rows(spec: str | Path, config: str = FUNCTION) -> list[dict[str, Any]]:
     """Load a dataset as `load` does, as dictionaries and without importing `datasets`."""
-    rows: list[dict[str, Any]] = _read_verified(spec, config).to_pylist()
-    return rows
+    return list(_read_verified(spec, config).to_pylist())
 
 
 def data_file(config: str) -> str:

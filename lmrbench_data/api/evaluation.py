@@ -66,7 +66,6 @@ def evaluate(
 
 
 def _open_place(settings: RunSettings, sandbox: str) -> Sandbox | Engine:
-    """Open the place where answers run."""
     if settings.engine == "ray":
         from lmrbench_evaluate.runs.ray_engine import RayEngine
 

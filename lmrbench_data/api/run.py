@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from lmrbench_evaluate.judge.asking import JudgeSummary
     from lmrbench_evaluate.reports.report import Report
 
-#: Largest number of bad rows in the log.
 MAX_NAMED = 20
 _log = logging.getLogger(__name__)
 

@@ -182,7 +182,17 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             )
         except InfraError as error:
             verdict = Verdict.without_cases(Cause.ENGINE, str(error))
-        return _score_of(prediction.instance_id, verdict)
+        core = [case.status is Status.PASSED for case in verdict.cases if case.core]
+        failed = verdict.core_status is Status.INFRA_ERROR
+        return Score(
+            prediction.instance_id,
+            reward=None if failed else sum(core) / len(core) if core else 0.0,
+            reproduced=verdict.core_status is Status.PASSED,
+            robust=verdict.status is Status.PASSED,
+            status=str(verdict.core_status),
+            reason=verdict.reason(core=True) or verdict.reason(),
+            choices={choice["name"]: choice["option"] for choice in verdict.choices},
+        )
 
 
 def _chosen(row: DatasetRow, seeds: Sequence[int]) -> list[Frame]:
@@ -191,17 +201,3 @@ def _chosen(row: DatasetRow, seeds: Sequence[int]) -> list[Frame]:
     if unknown := [seed for seed in seeds if isinstance(seed, bool) or seed not in known]:
         raise ArgumentError("seeds", f"{row['instance_id']} has no seed {unknown[0]!r}; it has {known}")
     return [frame for frame in read_expected(row) if not seeds or frame.seed in seeds]
-
-
-def _score_of(instance_id: str, verdict: Verdict) -> Score:
-    core = [case.status is Status.PASSED for case in verdict.cases if case.core]
-    failed = verdict.core_status is Status.INFRA_ERROR
-    return Score(
-        instance_id,
-        reward=None if failed else sum(core) / len(core) if core else 0.0,
-        reproduced=verdict.core_status is Status.PASSED,
-        robust=verdict.status is Status.PASSED,
-        status=str(verdict.core_status),
-        reason=verdict.reason(core=True) or verdict.reason(),
-        choices={choice["name"]: choice["option"] for choice in verdict.choices},
-    )

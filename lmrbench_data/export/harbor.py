@@ -38,7 +38,7 @@ from ..loader import CONFIGS, File, NoConfigError
 from ..tasks.environments import registry_tag
 from .folders import MARKER, write_folder
 from .harness_zip import harness_zip
-from .settings import PUBLIC, HarborSettings
+from .settings import HarborSettings
 from .verifier import ROW, row_bytes
 
 #: Folder of the workspace in the container.
@@ -115,14 +115,10 @@ def _rows(settings: HarborSettings) -> list[DatasetRow]:
     return rows
 
 
-def harbor_task(row: DatasetRow, *, track: str = "paper", network: str = PUBLIC) -> dict[str, File]:
-    """Return the files of a row's task folder, by path.
-
-    Args:
-        network: one of `settings.NETWORKS`.
-    """
+def harbor_task(row: DatasetRow, *, track: str = "paper", network: str = "public") -> dict[str, File]:
+    """Return the files of a row's task folder, by path."""
     image = registry_tag(row["docker_image"])
-    workspace = workspace_files(row, track=track, has_network=network == PUBLIC)
+    workspace = workspace_files(row, track=track, has_network=network == "public")
     instruction = f"Your workspace is `{WORKDIR}`.\n\n".encode() + workspace[TASK].data
     return {
         "task.toml": File(_toml(_task(row, track, network)).encode()),
@@ -141,9 +137,9 @@ def harbor_task(row: DatasetRow, *, track: str = "paper", network: str = PUBLIC)
 def _task(row: DatasetRow, track: str, network: str) -> dict[str, Any]:
     """Return the content of task.toml."""
     tests = row["tests"]
-    policy = {"network_mode": "public" if network == PUBLIC else "no-network"}
+    policy = {"network_mode": "public" if network == "public" else "no-network"}
     # Hosts that a run opens to install an agent are then closed while it works, and closed to the verifier.
-    phase = {} if network == PUBLIC else policy
+    phase = {} if network == "public" else policy
     description = f"Reproduce {row['paper_title']} ({config_of(row)})"
     return {
         "schema_version": _SCHEMA_VERSION,

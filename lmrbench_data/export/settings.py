@@ -9,9 +9,6 @@ from ..base.settings import Settings, option
 from ..chat.endpoint import Instances
 from ..generation.settings import Track
 
-#: A network of exported environments.
-PUBLIC: Literal["public"] = "public"
-
 
 class HarborSettings(Settings):
     """Settings of an export for Harbor."""

@@ -148,16 +148,13 @@ def _failed(reason: str) -> int:
 def row_bytes(row: DatasetRow) -> bytes:
     """Return the columns that a verdict needs as gzipped JSON, for a container without Arrow."""
     kept = {name: value for name, value in row.items() if name in COLUMNS}
-    return gzip_bytes(json.dumps(kept, default=_encode, sort_keys=True).encode("ascii"))
+    text = json.dumps(kept, default=lambda value: {_BYTES: base64.b64encode(value).decode("ascii")}, sort_keys=True)
+    return gzip_bytes(text.encode("ascii"))
 
 
 def read_row(data: bytes) -> DatasetRow:
     """Return a row from a file that this package wrote."""
     return cast(DatasetRow, json.loads(gzip.decompress(data), object_hook=_decode))
-
-
-def _encode(value: bytes) -> dict[str, str]:
-    return {_BYTES: base64.b64encode(value).decode("ascii")}
 
 
 def _decode(value: dict[str, Any]) -> Any:

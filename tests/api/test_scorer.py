@@ -69,12 +69,10 @@ def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset:
         ({"isolation": "none"}, "isolation: 'none' is unknown; one of: container, shared"),
         ({"isolation": "shared", "sandbox": "local"}, "shared needs the docker sandbox, not 'local'"),
         ({"workers": 0}, "workers: should be greater than or equal to 1, not 0"),
-        ({"workers": 1.5}, "workers: should be a valid integer, got a number with a fractional part, not 1.5"),
         ({"timeout_scale": float("nan")}, "timeout_scale: should be a finite number, not nan"),
         ({"seeds": 0}, "seeds: should be a valid tuple, not 0"),
         ({"seeds": ["a"]}, "seeds: should be a valid integer, .*, not 'a'"),
         ({"instances": ["tox"]}, "tox"),
-        ({"instances": [1]}, "instances: should be a valid string, not 1"),
         ({"instances": "toy-scale"}, "instances: should be a valid tuple, not 'toy-scale'"),
     ):
         with pytest.raises(lmr.InputError, match=message):
@@ -89,10 +87,8 @@ def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset:
         ([row(None)], r"row 0: .* exactly one of function, .* has .* goal_file \(NoneType\)"),
         ([row([{"role": "assistant", "content": TOY_ANSWER}])], r"goal_file \(list\)"),
         ([row({"role": "assistant", "content": TOY_ANSWER})], r"goal_file \(dict\)"),
-        ([row(ValueError(TOY_ANSWER))], r"goal_file \(ValueError\)"),
         ([row(TOY_ANSWER, function=TOY_ANSWER)], r"goal_file \(str\), function \(str\)"),
         (row(TOY_ANSWER), "rows: give a list of prediction rows, not {'goal_file'"),
-        ("answer", "rows: give a list of prediction rows, not 'answer'"),
         (None, "rows: give a list of prediction rows, not None"),
     ):
         with pytest.raises(lmr.InputError, match=message):
