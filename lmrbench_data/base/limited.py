@@ -118,6 +118,9 @@ def iterate_limited(
             if kind != "value":
                 break
             yield value
+    except TimeoutError:
+        reason = f"a child process took more than {server.limits.wall_s} s"
+        raise InfraError(f"{reason}: the machine is too busy; use fewer workers") from None
     finally:
         # After anything but an end its state is unknown, or it is in the middle of an input.
         if kind in ("", "value") or limits or len(_idle) >= MAX_IDLE:
@@ -143,19 +146,14 @@ class _Server:
             raise InfraError(f"cannot start a child process: {error.strerror}; free memory or processes") from error
 
     def send(self, request: Mapping[str, Any]) -> None:
-        with contextlib.suppress(BrokenPipeError), self._deadline() as deadline:  # the reply is missing, too
-            self.child.send(frame(json.dumps(request).encode("ascii")), deadline)
+        with contextlib.suppress(BrokenPipeError):  # the reply is missing, too
+            self.child.send(frame(json.dumps(request).encode("ascii")), self._deadline())
 
     def receive(self, rest: int) -> tuple[str, Any, int]:
-        """Return kind, value and size of the next reply.
-
-        Args:
-            rest: number of bytes that replies may still have.
-        """
+        """Return kind, value and size of the next reply; `rest` bytes may follow in all."""
         limits, most = self.limits, min(rest, self.limits.reply_bytes)
         try:
-            with self._deadline() as deadline:
-                data = self.child.read_frame(most, deadline)
+            data = self.child.read_frame(most, self._deadline())
         except OverflowError:
             whole = limits.total_bytes if most == rest else most
             raise InputError(f"expands to more than {whole // MIB} MiB") from None
@@ -170,13 +168,8 @@ class _Server:
         ending = describe_status(status)
         raise InfraError(f"a child process ended by itself ({ending}); is the machine short of memory?")
 
-    @contextlib.contextmanager
-    def _deadline(self) -> Iterator[float]:
-        try:
-            yield time.monotonic() + self.limits.wall_s
-        except TimeoutError:
-            reason = f"a child process took more than {self.limits.wall_s} s"
-            raise InfraError(f"{reason}: the machine is too busy; use fewer workers") from None
+    def _deadline(self) -> float:
+        return time.monotonic() + self.limits.wall_s
 
 
 #: The servers with default limits that wait for a request.

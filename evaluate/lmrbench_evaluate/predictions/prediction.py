@@ -36,8 +36,6 @@ OBJECTS = ("files", "functions")
 GOLD, MASKED = WORDS
 #: The track of a row without one.
 UNSTATED = "unstated"
-#: The problem of an answer without content.
-EMPTY = {form: f"{form} is empty" for form in FORMS} | {"model_patch": "the patch is empty"}
 MAX_SAMPLE = 1_000_000
 #: Levels of `metadata`: deeper values can be read but not written again.
 MAX_DEPTH = 50
@@ -257,7 +255,7 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
     elif not content.strip():
         stored = raw.get("problem")  # a row that the harness wrote before
         is_stored = isinstance(stored, str) and stored.strip() and stored.isprintable() and len(stored) <= MAX_NAME
-        problem = str(stored) if is_stored else EMPTY[form]
+        problem = str(stored) if is_stored else f"{'the patch' if form == 'model_patch' else form} is empty"
     else:
         try:
             content.encode("utf-8")

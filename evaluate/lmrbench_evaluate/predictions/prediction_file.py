@@ -66,9 +66,6 @@ def _parse(line: bytes) -> Prediction:
     raw = json.loads(line)
     form = next(form for form in FORMS if form in raw)
     names = raw["instance_id"], raw["model_name_or_path"]
-    problem = raw.get("problem", "")
-    if not isinstance(problem, str):
-        raise ValueError("problem: not text")
     place = raw["sample"], raw["setting"], raw.get("track", UNSTATED)
     content = object_text(raw[form]) if isinstance(raw[form], dict) else raw[form]
-    return Prediction(*names, form, content, *place, raw.get("metadata"), problem)
+    return Prediction(*names, form, content, *place, raw.get("metadata"), str(raw.get("problem", "")))

@@ -37,8 +37,6 @@ _FOREIGN = {
     b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or compress it with gzip",
     b"\xff\xfe": "UTF-16; save it as UTF-8",
     b"\xfe\xff": "UTF-16; save it as UTF-8",
-    b"{\0": "UTF-16; save it as UTF-8",
-    b"\0{": "UTF-16; save it as UTF-8",
     b"version https://git-lfs": "a Git LFS pointer; fetch the file with `git lfs pull`",
 }
 #: A source of predictions: a path, a name on the Hub, `gold` or `masked`; piped input; or rows in memory.

@@ -94,13 +94,10 @@ def read_blocks(answer: str, goals: Collection[str], defines: Callable[[ast.Modu
 
 
 def join_blocks(blocks: Sequence[Block], chosen: Collection[int]) -> tuple[dict[int, str], str]:
-    """Return the code of the chosen blocks with the support before each, and a note on the blocks that are left out.
+    """Return number → code of the chosen blocks with the support before each, and a note on the blocks left out.
 
     Args:
         chosen: the numbers of the blocks that define the goal functions.
-
-    Returns:
-        Number of a chosen block → code; and the note, empty if nothing was left out.
     """
     codes, waiting, left_out = {}, list[Block](), list[str]()
     for block in blocks:

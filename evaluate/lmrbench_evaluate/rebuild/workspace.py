@@ -74,22 +74,18 @@ def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = N
         raise MalformedAnswerError("a method has several goal files; give `files`, an object of path and text")
     else:
         files[row["goal_file"]] = masked[row["goal_file"]]._replace(data=prediction.content.encode("utf-8"))
-    _check(files, masked, goals)
+    check_repository(row, files)
     return files
 
 
 def check_repository(row: DatasetRow, files: Mapping[str, File]) -> None:
-    """Check a repository that somebody else has rebuilt, as `rebuild` checks an answer.
+    """Check a rebuilt repository: new files can be written, goal files and all changed Python files can be read.
 
     Raises:
         MalformedAnswerError: it lacks a goal file or a goal function, or a changed file is not Python text.
         InfraError: this machine cannot do it now.
     """
-    _check(files, read_archive(row["repo_archive"]), goals_of(row))
-
-
-def _check(files: Mapping[str, File], masked: Mapping[str, File], goals: Mapping[str, Sequence[str]]) -> None:
-    """Check that new files can be written, and that goal files and all changed Python files can be read."""
+    masked, goals = read_archive(row["repo_archive"]), goals_of(row)
     _check_paths(files, masked)
     if gone := [path for path in goals if path not in files]:
         raise MalformedAnswerError(f"the answer removes the goal file {gone[0]}")
