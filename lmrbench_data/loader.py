@@ -197,11 +197,9 @@ def _read_bounded(path: Path) -> pyarrow.Table:
     """Read a Parquet file in pieces, so that one that unpacks to more than MAX_TABLE_BYTES is refused early."""
     import pyarrow.parquet
 
-    if path.stat().st_size > MAX_TABLE_BYTES:
-        raise ValueError(f"larger than {MAX_TABLE_BYTES} bytes")
     # Not `read_table`, which turns parent folders named `key=value` into columns. Not in threads: an Arrow thread that
     # releases memory during Python's shutdown crashes the process.
-    file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(path.read_bytes()), pre_buffer=False)
+    file = pyarrow.parquet.ParquetFile(path, pre_buffer=False)
     batches: list[pyarrow.RecordBatch] = []
     for batch in file.iter_batches(16, use_threads=False):
         batches.append(batch)
