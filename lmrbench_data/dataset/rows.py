@@ -8,6 +8,7 @@ from ..base.errors import ArgumentError, InputError
 from ..base.near import did_you_mean
 from ..base.shares import RANKED_BY
 from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED, row_sha256
+from ..tasks.experiments import EASY
 
 #: A model sees instruction, paper and repository; in the track `contract` also the contract.
 TRACKS = tuple(RANKED_BY)
@@ -135,6 +136,14 @@ class DatasetRow(TypedDict):
     cpu_budget_s: NotRequired[
         Annotated[int, "CPU seconds that experiments may take (configuration underspecified).", (UNDERSPECIFIED,)]
     ]
+    level: NotRequired[
+        Annotated[
+            str,
+            "`easy`: the paper leaves some decisions open; `hard`: all, and one table mixes them "
+            "(configuration underspecified).",
+            (UNDERSPECIFIED,),
+        ]
+    ]
     context_files: Annotated[list[str], "Files that standard prompting shows beside the goal file."]
     evidence: Annotated[list[str], "Passages of the repository that resolve ambiguities; judges see them."]
     golden_file: NotRequired[Annotated[str, "The reference's whole goal file. Not for models.", SINGLE]]
@@ -237,8 +246,10 @@ def content_sha256(row: DatasetRow) -> str:
     """Hash what a check of a row proves: the row and its recorded outputs.
 
     No trial depends on the benchmark's version, nor on a published paper's text; checks of altered papers depend on
-    their texts.
+    their texts. The level counts if it is `hard`, which has proofs of its own.
     """
     paper = row["paper_text"] if is_altered(row) else ""
-    content = row_sha256({**row, "benchmark_version": "", "paper_text": paper})
-    return hashlib.sha256(f"{content} {row['recording']['sha256']}".encode()).hexdigest()
+    content = {**row, "benchmark_version": "", "paper_text": paper}
+    if content.get("level") == EASY:
+        del content["level"]
+    return hashlib.sha256(f"{row_sha256(content)} {row['recording']['sha256']}".encode()).hexdigest()

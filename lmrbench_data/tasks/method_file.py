@@ -9,8 +9,8 @@ from ..base.errors import InputError
 from ..base.strict_yaml import check, read_yaml
 from ..loader import COUNTERFACTUAL, METHOD, UNDERSPECIFIED
 from .choices import Choice
+from .experiments import EASY, HARD, HARD_CHOICES, HARD_TABLE, experiment_files
 from .experiments import FILE as EXPERIMENTS
-from .experiments import experiment_files
 from .task import Altered, Instance, Method, Tests, Underspecified
 
 SCHEMA = "method.schema.json"
@@ -49,6 +49,9 @@ def read_underspecified(folder: Path, facts: Mapping[str, Any], choices: Sequenc
         _check_options(f"{where}.options", chosen, choices)
         if closed := chosen.keys() - {*opened}:
             raise InputError(f"{where}.options: the choice {min(closed)!r} is not open; add it to open")
+        level = stated.get("level", EASY)
+        if level == HARD:
+            _check_hard(where, stated, choices)
         code = experiment_files(folder)[EXPERIMENTS].data.decode("utf-8", "replace")
         if lacking := [name for name in stated["tables"] if f"def table_{name}(" not in code]:
             raise InputError(f"{folder / EXPERIMENTS}: no function table_{lacking[0]}; {where} names it")
@@ -60,8 +63,20 @@ def read_underspecified(folder: Path, facts: Mapping[str, Any], choices: Sequenc
             open=opened,
             tables=tuple(stated["tables"]),
             cpu_budget_s=stated["cpu_budget_s"],
+            level=level,
             equal_outsiders=stated.get("equal_outsiders", {}),
         )
+
+
+def _check_hard(where: str, stated: Mapping[str, Any], choices: Sequence[Choice]) -> None:
+    """Check that a hard item opens all choices that a table can settle, and reports one table."""
+    opened, every = {*stated["open"], *stated.get("unfit", ())}, {choice.name for choice in choices}
+    if stray := opened ^ every:
+        raise InputError(f"{where}: a hard item opens {min(stray)!r} or names it in unfit, and no other choices")
+    if not HARD_CHOICES[0] <= len(stated["open"]) <= HARD_CHOICES[1]:
+        raise InputError(f"{where}.open: a hard item opens {HARD_CHOICES[0]} to {HARD_CHOICES[1]} choices")
+    if stated["tables"] != [HARD_TABLE]:
+        raise InputError(f"{where}.tables: a hard item has one table, {HARD_TABLE}")
 
 
 def _altered_facts(facts: Mapping[str, Any], config: str, number: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ..base.paths import has_variants
 from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED, File
 from .choices import Choice, render_paper, with_options
 from .environments import load_environments
-from .experiments import OPEN, Tables, experiment_files, tables_section
+from .experiments import EASY, OPEN, Tables, experiment_files, tables_section
 from .masking import mask_files
 
 #: Folder of a task that holds the recorded outputs of its references.
@@ -104,6 +104,8 @@ class Underspecified(Altered):
     """Tables of experiments.py whose numbers under the true options the paper reports."""
     cpu_budget_s: int
     """CPU seconds that experiments may take."""
+    level: str = EASY
+    """One of LEVELS."""
     equal_outsiders: Mapping[str, str] = field(default_factory=dict)
     """Outsiders of `dataset check` that may give the same tables, `<choice> <change>` → reason."""
 

@@ -96,10 +96,17 @@ def test_a_stopped_private_set_keeps_its_rows_and_resumes(
     assert "contains other files (mine.txt); give a new folder" in refused.stderr
 
 
-def test_without_choices_there_is_nothing_to_draw(toy_benchmark: Path, tmp_path: Path) -> None:
+def test_without_rows_of_the_configuration_or_level_there_is_nothing_to_draw(
+    toy_benchmark: Path, tmp_path: Path
+) -> None:
+    def error_of(config: str, *more: str) -> str:
+        options = ("--config", config, "--seed", "1", "--benchmark", toy_benchmark, *more)
+        done = in_process("dataset", "private", tmp_path / "x", *options)
+        assert done.returncode != 0
+        return done.stderr
+
     for config in ("counterfactual", "underspecified"):
-        done = in_process(
-            "dataset", "private", tmp_path / "x", "--config", config, "--seed", "1", "--benchmark", str(toy_benchmark)
-        )
-        assert done.returncode == 1
-        assert f"error: no task has the configuration {config}, so there is nothing to draw" in done.stderr
+        assert f"error: no task has such rows of {config}, so there is nothing to draw" in error_of(config)
+    add_toy_choices(toy_benchmark)
+    assert "no task has such rows of underspecified" in error_of("underspecified", "--level", "hard")
+    assert "--level: 'medium' is unknown; give easy, hard or both" in error_of("underspecified", "--level", "medium")

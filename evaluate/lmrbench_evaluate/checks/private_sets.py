@@ -53,7 +53,7 @@ def make_private_set(
     """
     chosen = [task for task in tasks if task.instances_of(config)]
     if not chosen:
-        raise InputError(f"no task has the configuration {config}, so there is nothing to draw; see CONTRIBUTING.md")
+        raise InputError(f"no task has such rows of {config}, so there is nothing to draw; see CONTRIBUTING.md")
     earlier = {row["instance_id"]: row for row in kept}
     steps = _Steps(progress or Progress(), per_paper * (len(chosen) + experiment_runs(chosen, config)))
     rows: queue.SimpleQueue[DatasetRow | None] = queue.SimpleQueue()
@@ -74,6 +74,11 @@ def make_private_set(
             job.result()
     finally:  # after an error the caller closes the sandbox, which stops running references
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def of_level(task: Task, level: str) -> Task:
+    """Return a task whose underspecified papers are those of a level."""
+    return dataclasses.replace(task, underspecified=tuple(item for item in task.underspecified if item.level == level))
 
 
 def experiment_runs(tasks: Sequence[Task], config: str) -> int:
