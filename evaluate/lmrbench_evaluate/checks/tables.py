@@ -2,28 +2,30 @@
 
 A table that another combination of options reproduces would be a wrong statement about the choices that its paper
 leaves open. The same holds for a table that an unlisted option reproduces. *Outsiders* stand for such options: the
-function of a choice with its result doubled, squared, negated or reversed.
+function of a choice with its result doubled, squared, negated or reversed. Hard rows have more proofs (`solver.py`).
 """
 
 import itertools
 import math
+import operator
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.text import counted
 from lmrbench_data.loader import File
-from lmrbench_data.tasks.choices import Choice, with_options
-from lmrbench_data.tasks.experiments import MARGIN, ROUNDING, Tables, table_cases
+from lmrbench_data.tasks.choices import with_options
+from lmrbench_data.tasks.experiments import EASY, HARD, MARGIN, ROUNDING, Tables, table_cases
 from lmrbench_data.tasks.task import Task, Underspecified
 
 from ..sandbox.base import Limits, Sandbox
 from ..verdict.decode import Frame, StreamError, decode, read_frames
 from ..verdict.evaluator import in_batches, run_batch
+from .solver import Cells, Combination, exchanges, first_runs, hard_errors
 
-#: Largest number of combinations to try; if there are more, a random sample of this size is tried.
-MAX_COMBINATIONS = 200
+#: Level → largest number of combinations to try; if there are more, a random sample of this size is tried.
+MAX_COMBINATIONS = {EASY: 200, HARD: 300}
 #: Number of runs of the true options that must agree bit for bit.
 REPEATED = 3
 #: How an outsider changes the result of a choice's function → expression of the result `v`.
@@ -116,6 +118,43 @@ class _Run:
     """`truth`, `combinations` or `outsiders`."""
     name: str
     files: Mapping[str, File]
+    chosen: Combination = ()
+    """Empty for an outsider."""
+
+
+class _Open:
+    """The open choices of an instance."""
+
+    def __init__(self, task: Task, instance: Underspecified) -> None:
+        by_name = {choice.name: choice for choice in task.choices}
+        self.task, self.choices = task, [by_name[name] for name in instance.open]
+        self.sizes = [len(choice.options) for choice in self.choices]
+        self.truth = tuple(choice.options.index(instance.option_of(choice)) for choice in self.choices)
+
+    def run(self, kind: str, chosen: Combination) -> _Run:
+        """Return the run of a combination, named by the options that are not true."""
+        options = {choice.name: choice.options[k] for choice, k in zip(self.choices, chosen, strict=True)}
+        pairs = zip(options.items(), chosen, self.truth, strict=True)
+        name = ", ".join(f"{name}={option}" for (name, option), k, true in pairs if k != true) or "true options"
+        repo = with_options(self.task.repo, self.task.choices, options)
+        paths = sorted({choice.file for choice in self.choices})
+        return _Run(kind, name, {path: repo[path] for path in paths}, chosen)
+
+    def others(self, instance: Underspecified) -> list[Combination]:
+        """Return the combinations that are not true, the nearest ones first; a sample if there are too many."""
+        every = itertools.product(*map(range, self.sizes))
+        others = [chosen for chosen in sorted(every, key=self._distance) if chosen != self.truth]
+        most = MAX_COMBINATIONS[instance.level]
+        if len(others) <= most:
+            return others
+        near = exchanges(self.sizes, self.truth)
+        if instance.level == HARD:  # the solver starts with these
+            near += [chosen for chosen in first_runs(self.sizes) if chosen in others and chosen not in near]
+        rest = [chosen for chosen in others if chosen not in near]
+        return near + random.Random(instance.instance_id).sample(rest, most - len(near))
+
+    def _distance(self, chosen: Combination) -> int:
+        return sum(map(operator.ne, chosen, self.truth))
 
 
 def count_runs(task: Task, instance: Underspecified) -> int:
@@ -142,14 +181,14 @@ def table_errors(
     """
     runs = _planned(task, instance)
     made: list[Tables | None] = []
-    for run, tables in zip(runs, _make(task, instance, runs, sandbox, image), strict=True):
+    for run, (tables, _) in zip(runs, _make(task, instance, runs, sandbox, image), strict=True):
         made.append(tables)
         finished()
         if not every and run.kind != "truth" and _is_blind(recorded, tables):
             break
     repeated, others = made[:REPEATED], list(zip(runs, made, strict=False))[REPEATED:]
     yield "tables, repeated", _repeated_error(repeated, recorded), f"the same bits in {REPEATED} runs"
-    [threaded] = _make(task, instance, runs[:1], sandbox, image, threads=2)
+    [(threaded, cpu_s)] = _make(task, instance, runs[:1], sandbox, image, threads=2)
     finished()
     drift = math.inf if threaded is None else largest_gap(recorded, threaded)
     drifted = "" if drift <= ROUNDING else f"on two threads a cell differs by {drift:.1g}"
@@ -165,15 +204,32 @@ def table_errors(
             error = f"{crashed[0]} makes no table; every combination of options has to run"
         least = min((largest_gap(recorded, tables) for _, tables in own if tables is not None), default=math.inf)
         yield f"tables, {kind}", error, f"{counted(len(own), kind[:-1])} told apart, the nearest by {least:.2g}"
+    if instance.level == HARD and len(made) == len(runs):
+        opened = _Open(task, instance)
+        known = dict(zip((run.chosen for run in runs), made, strict=True))
+
+        def cells(combinations: Collection[Combination]) -> dict[Combination, Cells]:
+            new = [opened.run("combinations", chosen) for chosen in combinations if chosen not in known]
+            for run, (tables, _) in zip(new, _make(task, instance, new, sandbox, image), strict=True):
+                known[run.chosen] = tables
+            if lacking := [chosen for chosen in combinations if known[chosen] is None]:
+                raise InputError(f"{opened.run('', lacking[0]).name} makes no table")
+            return {
+                chosen: [cell for _, cell in sorted(_cells(known[chosen] or {}).items())] for chosen in combinations
+            }
+
+        budget_s = instance.cpu_budget_s
+        yield from hard_errors(
+            opened.sizes, opened.truth, cells, seed=instance.instance_id, cpu_s=cpu_s, budget_s=budget_s
+        )
 
 
 def _planned(task: Task, instance: Underspecified) -> list[_Run]:
     """Return the runs of the true options, of the other combinations and of outsiders."""
-    truth = {name: instance.option_of(_choice(task, name)) for name in instance.open}
-    runs = [_Run("truth", "true options", _files(task, instance, truth))] * REPEATED
-    for chosen in _combinations(task, instance, truth):
-        runs.append(_Run("combinations", _said(chosen, truth), _files(task, instance, chosen)))
-    return [*runs, *_outsiders(task, instance, truth)]
+    opened = _Open(task, instance)
+    runs = [opened.run("truth", opened.truth)] * REPEATED
+    runs += [opened.run("combinations", chosen) for chosen in opened.others(instance)]
+    return [*runs, *_outsiders(opened, runs[0].files, instance)]
 
 
 def _is_blind(recorded: Tables, tables: Tables | None) -> bool:
@@ -181,54 +237,22 @@ def _is_blind(recorded: Tables, tables: Tables | None) -> bool:
     return tables is not None and largest_gap(recorded, tables) <= MARGIN
 
 
-def _choice(task: Task, name: str) -> Choice:
-    return next(choice for choice in task.choices if choice.name == name)
-
-
-def _combinations(task: Task, instance: Underspecified, truth: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return the other combinations of open options, the nearest ones first; a sample if there are too many."""
-    options = [_choice(task, name).options for name in instance.open]
-    every = [dict(zip(instance.open, chosen, strict=True)) for chosen in itertools.product(*options)]
-    others = sorted((chosen for chosen in every if chosen != truth), key=lambda item: _distance(item, truth))
-    if len(others) <= MAX_COMBINATIONS:
-        return others
-    near = [chosen for chosen in others if _distance(chosen, truth) == 1]
-    rest = random.Random(instance.instance_id).sample(others[len(near) :], MAX_COMBINATIONS - len(near))
-    return near + rest
-
-
-def _distance(chosen: Mapping[str, str], truth: Mapping[str, str]) -> int:
-    return sum(chosen[name] != truth[name] for name in truth)
-
-
-def _said(chosen: Mapping[str, str], truth: Mapping[str, str]) -> str:
-    return ", ".join(f"{name}={option}" for name, option in chosen.items() if option != truth[name])
-
-
-def _files(task: Task, instance: Underspecified, chosen: Mapping[str, str]) -> dict[str, File]:
-    """Return the files of the open choices with a combination of options."""
-    paths = {_choice(task, name).file for name in instance.open}
-    repo = with_options(task.repo, task.choices, chosen)
-    return {path: repo[path] for path in sorted(paths)}
-
-
-def _outsiders(task: Task, instance: Underspecified, truth: Mapping[str, str]) -> Iterator[_Run]:
-    files = _files(task, instance, truth)
-    for name in instance.open:
-        choice = _choice(task, name)
+def _outsiders(opened: _Open, files: Mapping[str, File], instance: Underspecified) -> Iterator[_Run]:
+    for choice in opened.choices:
         for how, expression in OUTSIDERS.items():
             wrapper = _WRAPPER.replace("{name}", choice.functions[0]).replace("{expression}", expression)
             text = files[choice.file].data + wrapper.encode()
-            if f"{name} {how}" not in instance.equal_outsiders:
-                yield _Run("outsiders", f"{name} {how}", {**files, choice.file: files[choice.file]._replace(data=text)})
+            name = f"{choice.name} {how}"
+            if name not in instance.equal_outsiders:
+                yield _Run("outsiders", name, {**files, choice.file: files[choice.file]._replace(data=text)})
 
 
 def _make(
     task: Task, instance: Underspecified, runs: Sequence[_Run], sandbox: Sandbox, image: str, *, threads: int = 1
-) -> Iterator[Tables | None]:
-    """Yield the tables of each combination; None for one that raised or ran out of time."""
+) -> Iterator[tuple[Tables | None, float]]:
+    """Yield the tables of each run, None for one that raised or ran out of time, and its CPU seconds (0 if unknown)."""
     for batch in in_batches(runs):
-        _, streams = run_batch(
+        outcome, streams = run_batch(
             task.golden_repo(instance),
             table_cases(instance.tables),
             [run.files for run in batch],
@@ -243,7 +267,7 @@ def _make(
                 tables = read_tables(list(read_frames(stream)), instance.instance_id)
             except (InputError, StreamError):
                 tables = {}
-            yield tables if tables.keys() == {*instance.tables} else None
+            yield tables if tables.keys() == {*instance.tables} else None, (outcome.cpu_s or 0.0) / len(batch)
 
 
 def _repeated_error(made: Sequence[Tables | None], recorded: Tables) -> str:
