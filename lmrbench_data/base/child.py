@@ -69,11 +69,9 @@ class Child:
         self._killed = False
 
     def __enter__(self) -> Self:
-        """Return the child itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Kill it."""
         self.kill()
 
     def is_running(self) -> bool:

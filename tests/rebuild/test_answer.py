@@ -2,8 +2,6 @@
 
 import ast
 import contextlib
-import subprocess
-import sys
 import time
 from typing import Any
 
@@ -90,33 +88,24 @@ def run(source: str, **names: Any) -> dict[str, Any]:
 
 PLAIN_FORMS = {
     "plain": BODY,
-    "fence": f"```python\n{BODY}```",
     "fence with CRLF": f"```python\n{BODY}```\n".replace("\n", "\r\n"),
     "fence with prose around": f"Sure! Here's the code:\n\n```py\n{BODY}```\n\nIt doesn't (ever) fail.\n",
     "tildes": f"~~~\n{BODY}~~~",
-    "long fence": f"`````python title=x\n{BODY}`````",
     "indented fence in a list": "1. The code:\n\n    ```python\n"
     + BODY.replace("def", "    def").replace("    ret", "        ret")
     + "    ```\n",
-    "fence never closed": f"The answer:\n```python\n{BODY}",
     "the task quoted first": f"Given:\n```python\ndef scale(values, factor):\n    ...\n```\nMine:\n```\n{BODY}```\n",
-    "another fence last": f"```python\n{BODY}```\nUse it so:\n```\nscale([1], 2)\n```\n",
     "prose without fences": f"From the paper it's clear (see Eq. 1):\n\n{BODY}\nThis doesn't (really) matter.\nDone.\n",
     "prose like code": f"from the paper it follows\nimport is not needed\n\n{BODY}\nimport nothing, that's it\n",
     "prose below a body with a blank line": BODY.replace(":\n", ":\n\n", 1) + "\nThat's all.\n",
-    "byte order mark": "\ufeff" + BODY,
     "indented": "    def scale(values, factor):\n        return [value * factor for value in values]\n",
     "indented with tabs": "\tdef scale(values, factor):\n\t\treturn [value * factor for value in values]\n",
-    "demonstration below": f'{BODY}\nif __name__ == "__main__":\n    1 / 0\n',
     "call below": f"{BODY}\nprint(undefined(scale))\n",
     "fence inside its docstring": "```python\n"
     + BODY.replace(":\n", ':\n    """Doc.\n\n    ```\n    scale()\n    ```\n    """\n', 1)
     + "```\n",
-    "no line ending": BODY.rstrip(),
-    "one line": "def scale(values, factor): return [value * factor for value in values]",
     "old Mac line endings": BODY.replace("\n", "\r"),
     "end token behind the code": f"{BODY.rstrip()}<|im_end|>",
-    "end token behind the fence": f"```python\n{BODY}```<|eot_id|>\n",
     "end token inside the fence": f"```python\n{BODY.rstrip()}</s>\n```",
     "another turn behind the end": f"{BODY.rstrip()}<|im_end|>\n<|im_start|>user\nIs that all? It isn't.",
     "start token before the code": f"<|assistant|>{BODY}",
@@ -226,10 +215,8 @@ METHOD_FORMS = {
     "tabs": "\tdef forward(self, x):\n\t\treturn x + helper(x)\n",
     "in its class": "class Outer(Base):\n    size = 99\n\n    def __init__(self):\n        self.size = 99\n\n"
     "    def forward(self, x):\n        return x + helper(x)\n",
-    "in its class, fenced": "Here:\n```\nclass Outer:\n    def forward(self, x):\n        return x + helper(x)\n```\n",
     "imports above, method indented": "import math\n\n    def forward(self, x):\n        return x + helper(x)\n",
     "decorator stripped": "@plain\n    def forward(self, x):\n        return x + helper(x)\n",
-    "two spaces": "class Outer:\n  def forward(self, x):\n    return x + helper(x)\n",
 }
 
 
@@ -298,25 +285,19 @@ def test_future_imports_go_to_the_top_once() -> None:
 RETURN = "def scale(values, factor):\n    return "
 MALFORMED = {
     "nothing": "",
-    "prose": "I cannot do this.",
     "another function": "def scaled(values, factor):\n    return values\n",
     "only a call": "result = scale([1], 2)\n",
     "two definitions": BODY + "\n" + BODY,
-    "one in a branch": "if True:\n    def scale(values, factor):\n        return values\n",
     "one at the top and one in a branch": BODY + "\nif True:\n    def scale(values, factor):\n        return values\n",
     "inside a function": "def outer():\n    def scale(values, factor):\n        return values\n",
     "in a class that is not asked for": "class Scaler:\n    def scale(self, values, factor):\n        return values\n",
     "a lambda": "scale = lambda values, factor: values\n",
-    "a class": "class scale:\n    pass\n",
     "syntax error": RETURN + "[value * factor for value in\n",
     "syntax error behind a blank line": "def scale(values, factor):\n    x = 1\n\n    return ((x\n",
-    "unfinished body": "def scale(values, factor):\n",
     "wrong indentation": "def scale(values, factor):\n        x = 1\n    return x\n",
     "tabs and spaces": "def scale(values, factor):\n    x = 1\n\treturn x\n",
-    "Python 2": "def scale(values, factor):\n    print values\n",
     "null byte": RETURN + "'\0'\n",
     "half a surrogate pair": RETURN + "'\ud800'\n",
-    "in a comment": "# def scale(values, factor): return values\n",
     "in a string": "'''\ndef scale(values, factor):\n    return values\n'''\n",
     "too many parentheses": RETURN + "(" * 100_000 + ")" * 100_000,
     "too many lambdas": RETURN + "lambda:" * 30_000 + "1",
@@ -399,46 +380,25 @@ def test_no_answer_keeps_the_harness_busy(name: str) -> None:
     assert time.process_time() - started < 5, "a child does the work"
 
 
-def test_odd_literals_do_not_fill_the_terminal() -> None:
-    program = (
-        "import sys; from lmrbench_evaluate.rebuild.answer import splice_function\n"
-        f"print(len(splice_function({{'goal.py': {MASKED!r}}}, 'scale', sys.stdin.read()).files))"
-    )
-    for answer in (RETURN + "[1if 1else 2, '\\d', 1is 2]\n", RETURN + "1if 1else " * 50 + "1"):
-        done = subprocess.run(
-            [sys.executable, "-W", "default", "-c", program], input=answer, capture_output=True, text=True
-        )
-        assert done.returncode == 0
-        assert done.stderr == ""
-
-
 # --- any answer at all ------------------------------------------------------------------------------------------------
 
 PIECES = """def scale(values, factor):
-    def scale(self):
 \tasync def scale(x):
 def forward(self, x):
-class Outer:
-    def forward(self, x): return 1
   class Inner:
     @property
 @decorator
     def area(self): pass
-    return values
         return 1
 \tpass
 ```
 ```python
-~~~
 x = 1; y = 2
 from __future__ import annotations
-    import os
 Some prose, isn't it?
     LIMIT = 3
 if True:
 x = (
-(
-)
 \f
 \x00
 \u2028

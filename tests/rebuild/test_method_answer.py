@@ -88,14 +88,12 @@ ANSWERS = {
     "the_path_above_the_block": block(MODEL, above="### `pack/model.py`") + block(TRAIN, above="**train.py**:"),
     "no_paths_at_all": block(MODEL) + block(TRAIN),
     "one_block_for_everything": block(MODEL + TRAIN),
-    "no_fences": MODEL + TRAIN,
     "thoughts_first": "<think>def loss(x): maybe</think>\n" + block(MODEL) + block(TRAIN),
     "a_draft_and_a_correction": block("def fit(model):\n    return 0\n") + block(MODEL) + block(TRAIN),
     "a_block_a_function": method("Near", "forward", "x / 2")
     + method("Near", "scale", "2 * x")
     + method("Far", "forward", "x - 1")
     + block(TRAIN),
-    "windows_newlines": (block(MODEL) + block(TRAIN)).replace("\n", "\r\n"),
     "another_block_that_does_not_parse": "```\nsome text\n  here(\n```\n" + block(MODEL) + block(TRAIN),
 }
 
@@ -144,17 +142,8 @@ WHOLE = FILE.format(near="return helper(x)", fit="return model.forward(LIMIT)")
 def test_pasted_file_replaces_the_file_or_repeats_nothing(dropped: str) -> None:
     reply = WHOLE.replace(dropped, "").replace("class Near", "def helper(x):\n    return x + 1\n\n\nclass Near", 1)
     text = splice_method(LATE, LATE_GOALS, block(reply)).files["model.py"]
-    for part in (
-        "import torch",
-        "LIMIT = 3",
-        "class Near",
-        "class Table",
-        "TABLE = ",
-        "def helper",
-        "def fit",
-        "name =",
-    ):
-        assert text.count(part) == 1, (dropped, part)
+    parts = "import torch|LIMIT = 3|class Near|class Table|TABLE = |def helper|def fit|name ="
+    assert {part: text.count(part) for part in parts.split("|")} == dict.fromkeys(parts.split("|"), 1)
     scope: dict[str, object] = {}
     exec(text.replace("import torch", ""), scope)
     assert scope["fit"](scope["Near"]()) == 4  # type: ignore[operator]

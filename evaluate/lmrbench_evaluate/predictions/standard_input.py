@@ -1,7 +1,6 @@
 """Piped predictions: copied to a file first, because a pipe can be read only once."""
 
 import hashlib
-import logging
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -10,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmrbench_data.base.errors import InputError
-
-_log = logging.getLogger(__name__)
 
 #: The word for standard input as a source, and its name in messages.
 WORD, NAME = "-", "stdin"
@@ -38,8 +35,6 @@ def copied_input() -> Iterator[Piped]:
     """
     if sys.stdin is None:
         raise InputError("predictions '-': standard input is closed; pipe rows into it, or give a file")
-    if sys.stdin.isatty():
-        _log.info("reading predictions, one JSON object per line; end with Ctrl-D")
     with tempfile.TemporaryDirectory(prefix="lmrbench-") as folder:
         digest, size, path = hashlib.sha256(), 0, Path(folder) / "stdin.jsonl"
         with path.open("wb") as file:

@@ -81,8 +81,7 @@ def read_blocks(answer: str, goals: Collection[str], defines: Callable[[ast.Modu
         pieces = enumerate(_fenced_blocks(version), start=1)
         blocks = [_read_block(defines, n, above, piece, _TOKENS.sub("", piece)) for n, (above, piece) in pieces]
     mentions = [block for block in blocks if mention.search(block.code)]
-    first = mention.search(bare)
-    if not mentions and first:
+    if not mentions and (first := mention.search(bare)):
         # Prose without fences: the code starts at the first line from which a piece with the function parses.
         prefixes = (_longest_prefix(bare[start.start() :]) for start in _CODE_START.finditer(bare, 0, first.end()))
         if prefix := next((prefix for prefix in prefixes if prefix and defines(prefix[1])), None):

@@ -58,8 +58,8 @@ def apply_patch(files: Mapping[str, File], patch: str, notes: list[str]) -> dict
         try:
             return read_tree(folder)
         except LMRBenchError as error:
-            reason = str(error).replace(str(folder), "")
-            raise MalformedAnswerError(f"the patch leaves entries other than plain files: {reason}") from error
+            reason = f"the patch leaves entries other than plain files: {error}".replace(str(folder), "")
+            raise MalformedAnswerError(reason) from error
 
 
 def is_cache(name: str) -> bool:

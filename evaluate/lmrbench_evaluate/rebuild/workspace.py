@@ -24,7 +24,6 @@ from .answer import Spliced, check_goal_file, splice_function, splice_method
 from .patch import MAX_PATCHED_DEPTH, MAX_PATCHED_FILES, apply_patch
 
 MAX_ANSWER_BYTES = 1_000_000
-#: Place of the repository in the workspace.
 _REPO = "repo/"
 
 
