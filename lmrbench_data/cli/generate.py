@@ -8,6 +8,7 @@ import typer
 from lmrbench_evaluate.runs.settings import RunSettings
 
 from ..base.settings import option
+from ..base.text import counted
 from ..generation.settings import PromptSettings, SamplingSettings
 from .options import Notes, Sandbox, chosen_row, option_of, options
 from .outcomes import answers_dict, answers_text, exit_status, report_text, run_status
@@ -128,7 +129,11 @@ def _sample(settings: SamplingSettings, quiet: bool) -> "SamplingSummary":
 
 def _text(settings: SamplingSettings, summary: "SamplingSummary") -> "list[Part]":
     counts = {"asked_now": summary.asked, "unusable_answers": summary.unusable}
-    return answers_text(settings.out, summary, "answers", **counts)
+    parts = answers_text(settings.out, summary, "answers", **counts)
+    if summary.cut:
+        cut = counted(summary.cut, "answer was", "answers were")
+        parts.insert(1, f"{cut} cut at the token limit; raise --max-tokens")
+    return parts
 
 
 def _exit_status(summary: "SamplingSummary", out: Path) -> int:

@@ -35,6 +35,8 @@ class SamplingSummary(AnswerSummary):
     """Answers that the server gave in this call."""
     unusable: int = 0
     """Rows without a function in them: refused, empty, cut, or prose."""
+    cut: int = 0
+    """Answers that were cut at the token limit."""
 
 
 def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Progress | None = None) -> SamplingSummary:
@@ -111,10 +113,11 @@ class _Sampling(JobPass[_Job]):
         started = time.monotonic()
         prompt, completion = await self._ask(job.row)
         duration_s = time.monotonic() - started
-        problem = completion.problem or await asyncio.to_thread(_problem, completion.text, job.row)
+        problem = completion.problem or await asyncio.to_thread(_problem, completion, job.row)
         self.log.write(self._row(job, prompt, completion, duration_s, problem))
         self.summary.asked += 1
         self.summary.unusable += bool(problem)
+        self.summary.cut += completion.finish_reason == "length"
         return "unusable" if problem else "answered"
 
     async def _ask(self, row: DatasetRow) -> tuple[Prompt, Completion]:
@@ -185,10 +188,11 @@ def _version(row: DatasetRow) -> dict[str, str]:
     return {"row_sha256": row["row_sha256"], "prompt_version": prompt_version(config_of(row))}
 
 
-def _problem(answer: str, row: DatasetRow) -> str:
+def _problem(completion: Completion, row: DatasetRow) -> str:
     """Return why an answer cannot be put into the masked repository; empty if it can."""
+    facts = {"finish_reason": completion.finish_reason}
     try:
-        rebuild(row, Prediction(row["instance_id"], "", "function", answer))
+        rebuild(row, Prediction(row["instance_id"], "", "function", completion.text, metadata=facts))
     except MalformedAnswerError as error:
         return one_line(error)[:300]
     return ""

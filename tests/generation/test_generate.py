@@ -173,7 +173,11 @@ ANSWERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "empty": (Reply(body=completion("")), {"problem": "it is empty (finish_reason stop)"}),
     "prose alone": ("I cannot.", {"problem": "no definition of 'scale' in the answer"}),
     "cut": (
-        Reply(body=completion("def scale(values,", finish_reason="length")),
+        Reply(body=completion(TOY_ANSWER, finish_reason="length")),
+        {"problem": "the reply was cut at the token limit (the cut is before the end of the answer)"},
+    ),
+    "cut behind the answer": (
+        Reply(body=completion(f"```python\n{TOY_ANSWER}```\nIt mul", finish_reason="length")),
         {"finish_reason": "length"},
     ),
     "no usage": (Reply(body=completion(TOY_ANSWER, usage=None)), {"input_tokens": None, "cost_usd": None}),
@@ -188,7 +192,7 @@ def test_any_answer_becomes_a_row(name: str, server: Server, toy: Path, tmp_path
     [row] = rows_of(tmp_path / "p.jsonl")
     assert {key: row["metadata"][key] for key in noted} == noted
     assert summary.complete
-    assert summary.unusable == ("problem" in row["metadata"])
+    assert (summary.unusable, summary.cut) == ("problem" in row["metadata"], name.startswith("cut"))
     run = lmr.evaluate(str(tmp_path / "p.jsonl"), tmp_path / "run", dataset=str(toy), sandbox="local")
     [result] = run.results()
     assert (result["status"] == "malformed") is bool(summary.unusable)

@@ -188,6 +188,28 @@ def test_blocks_before_the_answer_come_along_and_others_are_named() -> None:
     assert answers.splice_function({"goal.py": MASKED}, "scale", BODY).note == ""
 
 
+BLOCK = f"```python\n{BODY}```\n"
+#: A reply that was cut at the token limit → whether its answer was complete.
+CUT_REPLIES = {
+    "behind the block": (f"The answer:\n{BLOCK}It multiplies ea", True),
+    "in a block that follows": (f"{BLOCK}A test:\n```python\nassert scale([1]", True),
+    "behind thoughts": (f"<think>\nHm.\n</think>\n{BLOCK}It", True),
+    "in the block, where it parses": (BLOCK.removesuffix("```\n"), False),
+    "without a fence": (BODY, False),
+    "in a second version": (f"{BLOCK}Faster:\n```python\ndef scale(values, fac", False),
+    "in thoughts with a draft": (f"<think>\nA draft:\n{BLOCK}But then", False),
+    "before the answer": ("```python\nimport math\n```\n", False),
+}
+
+
+@pytest.mark.parametrize("name", CUT_REPLIES)
+def test_cut_reply_counts_if_its_block_was_closed(name: str) -> None:
+    text, is_complete = CUT_REPLIES[name]
+    with contextlib.nullcontext() if is_complete else pytest.raises(MalformedAnswerError):
+        spliced = answers.splice_function({"goal.py": MASKED}, "scale", text, is_cut=True)
+        assert run(spliced.files["goal.py"])["scale"]([1.0, -2.0], 3.0) == [3.0, -6.0]
+
+
 def test_overloads_are_not_second_definitions() -> None:
     stubs = "".join(f"@typing.overload\ndef scale(values: {kind}, factor): ...\n" for kind in ("int", "str"))
     spliced = splice_function(MASKED, "scale", f"import typing\n\n{stubs}{BODY}")

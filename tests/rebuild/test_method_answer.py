@@ -175,6 +175,14 @@ def test_a_method_without_its_class_is_taken_only_if_one_function_can_be_meant()
     assert (text.count("raise NotImplementedError"), text.count("return 2 * x"), text.count("return x")) == (2, 1, 0)
 
 
+def test_cut_reply_holds_all_functions_or_is_malformed() -> None:
+    whole = "\n".join(f"def {name.rpartition('.')[2]}(x):\n    return x\n" for name in ("loss", "fit"))
+    masked, goals = {"train.py": MASKED["train.py"]}, {"train.py": GOALS["train.py"]}
+    assert "return x" in splice_method(masked, goals, f"```\n{whole}```\nIt", is_cut=True).files["train.py"]
+    with pytest.raises(MalformedAnswerError, match="before the last of its functions"):
+        splice_method(masked, goals, f"```\n{whole.partition('def fit')[0]}```\nNow", is_cut=True)
+
+
 def test_an_answer_without_any_of_the_functions_is_malformed() -> None:
     for text in ("", "I would rather not.", block("x = 1\n"), "def broken(:"):
         with pytest.raises(MalformedAnswerError):

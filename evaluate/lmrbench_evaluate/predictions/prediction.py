@@ -97,12 +97,18 @@ class Prediction:
     problem: str = ""
     """The reason why the answer cannot be used; then `content` is empty, and the verdict is malformed."""
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether it is a reply that the server cut at the token limit."""
+        return self.form == "function" and was_cut(self.metadata)
+
     @cached_property
     def sha256(self) -> str:
         """Identity of the content: predictions that agree in it run once."""
         if self.problem:
             return hashlib.sha256(f"problem\n{self.problem}".encode()).hexdigest()
-        return hashlib.sha256(f"{self.form}\n{self.content}".encode()).hexdigest()
+        cut = "cut\n" if self.is_cut else ""
+        return hashlib.sha256(f"{cut}{self.form}\n{self.content}".encode()).hexdigest()
 
     @property
     def key(self) -> AnswerKey:
@@ -122,6 +128,11 @@ class Prediction:
         if self.problem:
             row["problem"] = self.problem
         return {**row, "metadata": self.metadata} if self.metadata is not None else row
+
+
+def was_cut(metadata: Any) -> bool:
+    """Return whether the server cut the reply of an answer at the token limit."""
+    return isinstance(metadata, Mapping) and metadata.get("finish_reason") == "length"
 
 
 def check_track(track: str) -> None:

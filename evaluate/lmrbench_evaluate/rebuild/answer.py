@@ -13,7 +13,7 @@ from typing import NamedTuple
 from lmrbench_data.base.source import MalformedAnswerError, SourceError, find_function
 from lmrbench_data.base.splice import covers, defines, splice_code, splice_reply
 
-from .extract import Block, join_blocks, read_blocks
+from .extract import Block, before_cut, join_blocks, read_blocks
 
 
 class Spliced(NamedTuple):
@@ -24,24 +24,28 @@ class Spliced(NamedTuple):
     """The blocks that were left out; empty if there are none."""
 
 
-def splice_function(masked: Mapping[str, str], goal_function: str, answer: str) -> Spliced:
+def splice_function(masked: Mapping[str, str], goal_function: str, answer: str, is_cut: bool = False) -> Spliced:
     """Replace the goal function in the masked goal file by the one in the answer (see `splice_code`).
 
     Args:
         masked: path → text of the goal file.
+        is_cut: whether the reply was cut at the token limit; it then has to hold the whole answer before the cut.
 
     Raises:
         MalformedAnswerError: no definition of the goal function, more than one, a syntax error, or an encoding other
             than UTF-8.
     """
     [(path, text)] = masked.items()
+    answer = before_cut(answer, [goal_function]) if is_cut else answer
     blocks = read_blocks(answer, [goal_function], lambda tree: defines(tree, goal_function))
     number = max(block.number for block in blocks if block.defines)
     codes, note = join_blocks(blocks, [number])
     return Spliced({path: splice_code(text, goal_function, codes[number])}, note)
 
 
-def splice_method(masked: Mapping[str, str], goals: Mapping[str, Sequence[str]], answer: str) -> Spliced:
+def splice_method(
+    masked: Mapping[str, str], goals: Mapping[str, Sequence[str]], answer: str, is_cut: bool = False
+) -> Spliced:
     """Put the functions that an answer defines into the masked goal files; functions that it lacks stay masked.
 
     If an answer defines a function more than once, the last definition counts. Imports, helpers and constants of a
@@ -50,11 +54,13 @@ def splice_method(masked: Mapping[str, str], goals: Mapping[str, Sequence[str]],
     Args:
         masked: path → text of the goal files.
         goals: path → qualified names of the functions to write.
+        is_cut: whether the reply was cut at the token limit; it then has to hold all functions before the cut.
 
     Raises:
         MalformedAnswerError: it defines none of the functions, or one of them cannot be put into its file.
     """
     places = [(path, name) for path, names in goals.items() for name in names]
+    answer = before_cut(answer, [name for _, name in places]) if is_cut else answer
     blocks = read_blocks(
         answer,
         [name for _, name in places],
@@ -66,6 +72,8 @@ def splice_method(masked: Mapping[str, str], goals: Mapping[str, Sequence[str]],
             chosen.setdefault((numbers[-1], path), []).append(name)
     if not chosen:
         raise MalformedAnswerError("no definition of any of the masked functions in the answer")
+    if is_cut and sum(map(len, chosen.values())) < len(places):
+        raise MalformedAnswerError("the cut is before the last of its functions")
     codes, note = join_blocks(blocks, [number for number, _ in chosen])
     files = dict(masked)
     for (number, path), names in chosen.items():

@@ -21,6 +21,7 @@ _THOUGHTS = "think|thinking|thought|thoughts|reasoning"
 _THOUGHT = re.compile(
     rf"^{_TOKEN}*[ \t]*[<\[](?P<name>{_THOUGHTS})[>\]].*?[<\[]/(?P=name)[>\]]", re.MULTILINE | re.IGNORECASE | re.DOTALL
 )
+_THOUGHTS_START = re.compile(rf"^{_TOKEN}*[ \t]*[<\[](?:{_THOUGHTS})[>\]]", re.MULTILINE | re.IGNORECASE)
 _THOUGHTS_END = re.compile(
     rf"^[ \t]*[<\[]/(?:{_THOUGHTS})[>\]]|[<\[]/(?:{_THOUGHTS})[>\]][ \t]*$", re.MULTILINE | re.IGNORECASE
 )
@@ -65,9 +66,7 @@ def read_blocks(answer: str, goals: Collection[str], defines: Callable[[ast.Modu
     Raises:
         MalformedAnswerError: none does.
     """
-    text = re.sub(r"\r\n?", "\n", answer.removeprefix("\ufeff"))
-    names = "|".join(sorted({goal.rpartition(".")[2] for goal in goals}))
-    mention = re.compile(rf"^{_TOKEN}*[ \t\f]*(?:async[ \t]+)?def[ \t]+(?:{names})\b", re.MULTILINE)
+    text, mention = re.sub(r"\r\n?", "\n", answer.removeprefix("\ufeff")), _mention(goals)
     which = repr(min(goals)) if len(goals) == 1 else "any of the masked functions"
     if not mention.search(text):
         raise MalformedAnswerError(f"no definition of {which} in the answer")
@@ -79,7 +78,7 @@ def read_blocks(answer: str, goals: Collection[str], defines: Callable[[ast.Modu
     blocks = [whole]
     if not whole.tree:
         pieces = enumerate(_fenced_blocks(version), start=1)
-        blocks = [_read_block(defines, n, above, piece, _TOKENS.sub("", piece)) for n, (above, piece) in pieces]
+        blocks = [_read_block(defines, n, above, piece, _TOKENS.sub("", piece)) for n, (above, piece, _) in pieces]
     mentions = [block for block in blocks if mention.search(block.code)]
     if not mentions and (first := mention.search(bare)):
         # Prose without fences: the code starts at the first line from which a piece with the function parses.
@@ -90,6 +89,25 @@ def read_blocks(answer: str, goals: Collection[str], defines: Callable[[ast.Modu
         return blocks
     reasons = [block.reason for block in (whole, *mentions) if block.reason]
     raise MalformedAnswerError(reasons[-1] if reasons else f"no top-level definition of {which} in the answer")
+
+
+def before_cut(answer: str, goals: Collection[str]) -> str:
+    """Return a reply that was cut at the token limit up to the end of its last closed block.
+
+    Raises:
+        MalformedAnswerError: there is none, the cut is in thoughts, or another goal function begins behind the block.
+    """
+    text = re.sub(r"\r\n?", "\n", answer)
+    end = max((end for *_, end in _fenced_blocks(text)), default=0)
+    if not end or _mention(goals).search(text, end) or _THOUGHTS_START.search(_THOUGHT.sub("", text)):
+        raise MalformedAnswerError("the cut is before the end of the answer")
+    return text[:end]
+
+
+def _mention(goals: Collection[str]) -> re.Pattern[str]:
+    """Return the pattern of the first line of a goal function."""
+    names = "|".join(sorted({goal.rpartition(".")[2] for goal in goals}))
+    return re.compile(rf"^{_TOKEN}*[ \t\f]*(?:async[ \t]+)?def[ \t]+(?:{names})\b", re.MULTILINE)
 
 
 def join_blocks(blocks: Sequence[Block], chosen: Collection[int]) -> tuple[dict[int, str], str]:
@@ -116,10 +134,14 @@ def join_blocks(blocks: Sequence[Block], chosen: Collection[int]) -> tuple[dict[
     return codes, f"blocks left out of the answer: {', '.join(left_out)}" if left_out else ""
 
 
-def _fenced_blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (line of prose above, content) of fenced blocks as CommonMark reads them; an unclosed one ends the text."""
-    fence, indent, block, above = "", 0, list[str](), ""
+def _fenced_blocks(text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield fenced blocks as CommonMark reads them: the line of prose above, the content, and where the block ends.
+
+    An unclosed block is the last, and ends at 0.
+    """
+    fence, indent, block, above, end = "", 0, list[str](), "", 0
     for raw in split_lines(text):
+        end += len(raw)
         mark = _FENCE.match(line := _TOKENS.sub("", raw))
         if not fence:
             if mark:
@@ -127,12 +149,12 @@ def _fenced_blocks(text: str) -> Iterator[tuple[str, str]]:
             elif line.strip():
                 above = line.strip()
         elif mark and mark[2].startswith(fence) and not line[mark.end() :].strip() and len(mark[1]) <= indent + 3:
-            yield above, "".join(block)
+            yield above, "".join(block), end
             fence, above = "", ""
         else:
             block.append(raw)
     if fence:
-        yield above, "".join(block)
+        yield above, "".join(block), 0
 
 
 def _read_block(defines: Callable[[ast.Module], bool], number: int, above: str, *versions: str) -> Block:

@@ -24,6 +24,7 @@ from .answer import Spliced, check_goal_file, splice_function, splice_method
 from .patch import MAX_PATCHED_DEPTH, MAX_PATCHED_FILES, apply_patch
 
 MAX_ANSWER_BYTES = 1_000_000
+CUT = "the reply was cut at the token limit"
 _REPO = "repo/"
 
 
@@ -50,10 +51,13 @@ def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = N
         files = apply_patch(files, prediction.content, notes)
     elif size > MAX_ANSWER_BYTES:
         raise MalformedAnswerError(f"{form} is larger than {MAX_ANSWER_BYTES} bytes")
-    elif form == "function" and is_method(row):
-        _splice(files, splice_method, goals, goals, prediction.content, notes)
     elif form == "function":
-        _splice(files, splice_function, goals, row["goal_function"], prediction.content, notes)
+        splice, of = (splice_method, goals) if is_method(row) else (splice_function, row["goal_function"])
+        try:
+            _splice(files, splice, goals, of, prediction.content, notes, prediction.is_cut)
+        except MalformedAnswerError as error:
+            raise MalformedAnswerError(f"{CUT} ({error})") if prediction.is_cut else error from None
+        notes += [f"{CUT}, behind its answer"] if prediction.is_cut else []
     elif form == "functions":
         sources = json.loads(prediction.content)
         places = {f"{path}::{name}": (path, name) for path, names in goals.items() for name in names}
@@ -105,9 +109,11 @@ def _splice(
     goals: object,
     answer: str,
     notes: list[str],
+    is_cut: bool = False,
 ) -> None:
     """Put an answer into goal files with a function of `answer`, which runs in a child."""
-    texts, note = call_on_answer(splice, {path: files[path].data.decode("utf-8") for path in paths}, goals, answer)
+    masked = {path: files[path].data.decode("utf-8") for path in paths}
+    texts, note = call_on_answer(splice, masked, goals, answer, is_cut)
     for path, text in texts.items():
         files[path] = files[path]._replace(data=text.encode("utf-8"))
     notes += [note] if note else []

@@ -13,7 +13,7 @@ from lmrbench_data.dataset.result_rows import CaseRow, ChoiceRow, PartRow, Resul
 from lmrbench_data.dataset.rows import DatasetRow
 
 from ..judge.judgement_log import Judgement, read_judgements
-from ..predictions.prediction import AnswerKey, Prediction
+from ..predictions.prediction import AnswerKey, Prediction, was_cut
 from ..runs.folder import RunFolder
 from ..verdict.choices import counted_choices
 from ..verdict.levels import MISSING, Level, outcome, reaches
@@ -22,7 +22,7 @@ from .agreement import match_labels
 from .annotations import Annotation
 from .answer_diff import DiffSection, diff_answer
 from .scores import ModelScore
-from .spending import read_numbers, was_cut
+from .spending import read_numbers
 
 if TYPE_CHECKING:
     from .report import Report

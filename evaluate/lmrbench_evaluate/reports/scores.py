@@ -17,13 +17,13 @@ from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
 from lmrbench_data.tasks.guessing import SettledChoice, by_truth, chance, corrected, reciting
 
 from ..judge.judgement_log import read_judgements
-from ..predictions.prediction import AnswerKey
+from ..predictions.prediction import AnswerKey, was_cut
 from ..runs.folder import RunFolder
 from ..runs.result_log import METHOD_KEYS
 from ..verdict.choices import NONE, OTHER, PUBLISHED, STATED
 from ..verdict.levels import MISSING, TRACK_ORDER, Level
 from ..verdict.verdict import Status
-from .spending import Spending, read_numbers, was_cut
+from .spending import Spending, read_numbers
 from .stats import all_of_k, pass_at_k
 from .tally import ScoredAnswer, Tally, share_dict
 

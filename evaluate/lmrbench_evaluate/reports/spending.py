@@ -102,11 +102,6 @@ def read_numbers(metadata: Any) -> dict[str, float]:
     return amounts
 
 
-def was_cut(metadata: Any) -> bool:
-    """Return whether the server cut the reply of an answer at the token limit."""
-    return isinstance(metadata, Mapping) and metadata.get("finish_reason") == "length"
-
-
 def in_words(amounts: Mapping[str, float]) -> str:
     """Print the numbers of one answer on a line; empty without any."""
     shown = (f"{number.show(amounts[name])} {number.title}" for name, number in NAMES.items() if name in amounts)
