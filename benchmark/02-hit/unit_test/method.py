@@ -92,7 +92,7 @@ def case_norms(seed):
 @compare(rtol=1e-6, atol=1e-9)
 def case_ball(seed):
     """Curvature and radius for several dimensions."""
-    dimensions = (1, 2, 3 + seed, 16, 100 + seed, 768)
+    dimensions = (1, 2, 3 + seed % 12, 16, 100 + seed % 50, 768)
     return [[poincare_ball(d).c, poincare_ball(d).radius] for d in dimensions]
 
 
@@ -222,11 +222,12 @@ def case_calibrate(seed):
 @compare(rtol=1e-9, atol=1e-12)
 def case_rate_at(seed):
     """With a short warm-up, a long one and none."""
-    return [[rate_at(step, 0.2 + seed, warmup) for step in range(1, 15)] for warmup in (0, 1, 6, 40 + seed)]
+    return [[rate_at(step, 0.2 + seed % 9, warmup) for step in range(1, 15)] for warmup in (0, 1, 6, 40 + seed % 9)]
 
 
 def train(seed: int, epochs: int, learning_rate: float, warmup_steps: int, **margins: float) -> list[object]:
     """A training on a small taxonomy: what it reports, the model that comes out, and its predictions."""
+    torch.set_default_dtype(torch.float64)
     taxonomy = random_taxonomy(seed, 16, 2)
     rng = random.Random(seed)
     triples = build_triples(taxonomy, 4, rng)
@@ -258,4 +259,5 @@ def case_train(seed):
 @compare(rtol=1e-5, atol=1e-8)
 def case_hierarchy(seed):
     """Learn a hierarchy: losses, validation, embeddings with their norms, and what is inferred."""
+    torch.set_default_dtype(torch.float64)
     return train(seed, 8, 1e-2, 10, clustering_loss_margin=3.0, centripetal_loss_margin=0.5)

@@ -68,7 +68,7 @@ def case_inverse_frequency(seed):
     """Tokens of few, many, all and no documents."""
     return [
         float(inverse_frequency(documents, containing))
-        for documents in (3 + seed, 20 + seed, 1000 + 7 * seed)
+        for documents in (3 + seed % 9, 20 + seed % 9, 1000 + 7 * (seed % 9))
         for containing in (0, 1, 2, documents // 2, documents - 1, documents)
     ]
 
@@ -84,7 +84,7 @@ def case_power_mean(seed):
     for number, shape in enumerate(((5, 3, 4), (2, 6), (1, 2, 3), (7, 2, 2, 3))):
         layers = normal(50 * seed + number, *shape)
         results[f"{shape}"] = [power_mean(layers, exponent) for exponent in (1.0, math.inf, -math.inf)]
-        results[f"{shape}, positive"] = [power_mean(layers.abs() + 0.1, p) for p in (2.0, 3, -1.0, 0.5 + seed)]
+        results[f"{shape}, positive"] = [power_mean(layers.abs() + 0.1, p) for p in (2.0, 3, -1.0, 0.5 + seed % 4)]
     return results
 
 
@@ -121,7 +121,7 @@ def case_ngram_vectors(seed):
         vectors, weights = normal(10 * seed + words, words, 5), 3 * uniform(10 * seed + words, words) + 0.1
         for n in range(1, words + 1):
             results[f"{words}, {n}"] = units(ngram_vectors(vectors, weights, n))
-    weights = torch.tensor([0.0, 1.0 + seed, 0.5, 0.0, 2.0], dtype=torch.float64)
+    weights = torch.tensor([0.0, 1.0 + seed % 9, 0.5, 0.0, 2.0], dtype=torch.float64)
     results["zero weights"] = units(ngram_vectors(normal(seed, 5, 4), weights, 2))
     return results
 
@@ -149,7 +149,7 @@ def case_transport(seed):
     for sources, targets in ((1, 1), (1, 4), (5, 1), (3, 3), (6, 4), (4, 9)):
         supply, demand = rng.uniform(0.1, 2, size=sources), rng.uniform(0.1, 2, size=targets)
         cost = rng.uniform(0, 4, size=(sources, targets)) ** 2
-        for total in (1.0, 1.0 + seed):
+        for total in (1.0, 1.0 + seed % 9):
             results.append(float(transport_cost(total * supply / supply.sum(), total * demand / demand.sum(), cost)))
     places = rng.uniform(0, 1, size=(2, 5))
     costs = (places[0][:, None] - places[1]) ** 2
@@ -174,7 +174,7 @@ def case_text_distance(seed):
 @compare(rtol=1e-9, atol=1e-12)
 def case_similarity(seed):
     """Distances from nothing to the largest that there is."""
-    return [float(similarity(distance)) for distance in (0.0, 0.1 + 0.2 * seed, 1.0, 1.3 + 0.1 * seed, 4.0)]
+    return [float(similarity(distance)) for distance in (0.0, 0.1 + 0.2 * (seed % 5), 1.0, 1.3 + 0.1 * (seed % 5), 4.0)]
 
 
 # --- scores -----------------------------------------------------------------------------------------------------------
@@ -251,9 +251,9 @@ class WindowEncoder:
 
 def make_scorer(seed: int) -> tuple[MoverScorer, list[str], list[str], list[float]]:
     """A scorer on a small corpus, and some of the bundled pairs with their ratings."""
-    scorer = MoverScorer(make_corpus(96 + 24 * seed, seed))
+    scorer = MoverScorer(make_corpus(96 + 24 * (seed % 3), seed))
     scorer.encoder = WindowEncoder(seed, scorer.tokenizer.pieces)
-    pairs = load_pairs()[5 * seed : 5 * seed + 24]
+    pairs = load_pairs()[5 * (seed % 3) : 5 * (seed % 3) + 24]
     return scorer, pairs["candidate"].tolist(), pairs["reference"].tolist(), pairs["score"].tolist()
 
 

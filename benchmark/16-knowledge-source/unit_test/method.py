@@ -260,16 +260,11 @@ def results_table(rng: np.random.Generator, sizes: dict[str, tuple[int, int, int
 
 
 def plain_records(records: list[dict]) -> list[list]:
-    """Values of records in a fixed order."""
+    """Values of records in a fixed order; only the group where no test prompt is left."""
+    kinds = {"layer": int, "relation_group_id": str, "success_rate": float, "nb_test_examples": int}
+    kinds["nb_train_examples"] = int
     return [
-        [
-            int(record["layer"]),
-            str(record["relation_group_id"]),
-            float(record["success_rate"]),
-            int(record["nb_test_examples"]),
-            int(record["nb_train_examples"]),
-        ]
-        for record in records
+        [None if record[name] is None else kind(record[name]) for name, kind in kinds.items()] for record in records
     ]
 
 

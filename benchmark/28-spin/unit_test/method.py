@@ -117,6 +117,7 @@ def case_spin_loss(seed):
 @compare(rtol=1e-6, atol=1e-9)
 def case_batch_metrics(seed):
     """Two models; with gradients of the policy, and none of the opponent."""
+    torch.set_default_dtype(torch.float64)
     results = {}
     for loss_type, free in (("sigmoid", False), ("hinge", False), ("sigmoid", True)):
         policy, opponent = make_model(seed), make_model(seed + 1)
@@ -169,7 +170,8 @@ def case_rmsprop(seed):
 def case_rate_at(seed):
     """All steps of iterations of several lengths."""
     return [
-        [rate_at(step, 0.3 + seed, total) for step in range(1, total + 1)] for total in (1, 2, 9, 10, 11, 37 + seed)
+        [rate_at(step, 0.3 + seed % 9, total) for step in range(1, total + 1)]
+        for total in (1, 2, 9, 10, 11, 37 + seed % 9)
     ]
 
 
@@ -177,6 +179,7 @@ def case_rate_at(seed):
 @compare(rtol=1e-6, atol=1e-9)
 def case_train(seed):
     """Losses, the policy, and the opponent, which stays; a last batch that is smaller; two trainings in a row."""
+    torch.set_default_dtype(torch.float64)
     results = {}
     for epochs, batch_size, loss_type in ((1, 4, "sigmoid"), (3, 5, "hinge")):
         trainer = SPINTrainer(make_model(seed), make_model(seed + 1), 0.5, loss_type)
@@ -192,7 +195,7 @@ def case_train(seed):
 
 
 def settings(seed: int, iterations: int, **others) -> SelfPlayConfig:
-    defaults = {"beta": 0.3 + 0.1 * seed, "last_beta": 1.7, "learning_rate": 6e-3, "later_learning_rate": 2e-3}
+    defaults = {"beta": 0.3 + 0.1 * (seed % 9), "last_beta": 1.7, "learning_rate": 6e-3, "later_learning_rate": 2e-3}
     return SelfPlayConfig(iterations, 2, 6, **(defaults | {"epochs": 1, "batch_size": 6} | others))
 
 
@@ -239,6 +242,7 @@ def summary(records: list[IterationRecord], seed: int) -> list[list[object]]:
 @compare(rtol=1e-5, atol=1e-8)
 def case_self_play(seed):
     """Two iterations with the hinge, and two without the opponent in the loss."""
+    torch.set_default_dtype(torch.float64)
     results = []
     for others in ({"loss_type": "hinge"}, {"reference_free": True, "epochs": 2}):
         results.append(summary(play(make_model(seed, 0.4), seed, settings(seed, 2, **others)), seed))
@@ -249,6 +253,7 @@ def case_self_play(seed):
 @compare(rtol=1e-5, atol=1e-8)
 def case_game(seed):
     """Four iterations: pairs, losses, opponents, and the model that comes out."""
+    torch.set_default_dtype(torch.float64)
     policy = make_model(seed, 0.4)
     records = play(policy, seed + 5, settings(seed, 4, epochs=2))
     return summary(records, seed), policy.head[1].weight.detach()
