@@ -169,7 +169,7 @@ def test_command_prints_problems(benchmark: Path) -> None:
     message = "0 variants, at least 5 needed; add some to variants/nucleus-filter/wrong"
     done = lmrbench(benchmark, "tasks", "lint", "--benchmark", ".", "--json")
     where = {"subject": TASK, "where": "wrong"}
-    assert json.loads(done.stdout) == [{**where, "message": message, "severity": "error", "fixable": True}]
+    assert json.loads(done.stdout) == [{**where, "message": message, "severity": "error"}]
     assert done.returncode == 1
 
 

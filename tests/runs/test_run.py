@@ -388,7 +388,11 @@ def test_no_answer_and_no_row_ends_a_run(tmp_path: Path, toy_row: dict[str, Any]
         "no-gzip": ("expected", b"not gzip", unreadable),
         "no-cases": ("tests_archive", b"not an archive", unreadable),
         "no-repository": ("repo_archive", b"not an archive", unreadable),
-        "seed": ("tests_archive", pack({"cases.py": File(by_seed.encode())}), "seed: the reference does not return on"),
+        "seed": (
+            "tests_archive",
+            pack({"cases.py": File(by_seed.encode())}),
+            "seed: the reference does not return from",
+        ),
     }
     rows = [{**toy_row, "instance_id": name, column: content} for name, (column, content, _) in damages.items()]
     hostile = TOY_ANSWER.replace("return", "# provokes\n    return")

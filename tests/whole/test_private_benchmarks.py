@@ -39,7 +39,7 @@ def follow_the_page(folder: Path) -> dict[str, str]:
 def test_example_of_the_page_and_suggested_commands_work(tmp_path: Path) -> None:
     printed = follow_the_page(tmp_path)
     assert "bleu-brevity-penalty" in printed["tasks list"]
-    assert printed["dataset build"].startswith("my-bench: 1 row, content ")
+    assert printed["dataset build"].startswith("my-bench: function: 1 row, content ")
     [row] = [json.loads(line) for line in (tmp_path / "runs" / "gold" / "results.jsonl").read_text().splitlines()]
     assert (row["instance_id"], row["status"]) == ("bleu-brevity-penalty", "passed")
     # As the page says: four things are left, all of them about variants.
