@@ -65,7 +65,7 @@ def test_example_of_the_page_and_suggested_commands_work(tmp_path: Path) -> None
     words = shlex.split(suggested.removeprefix("run `lmrbench ").removesuffix("`"))
     assert lmrbench(tmp_path, *words, "--sandbox", "local").returncode == 0
     built = lmrbench(tmp_path, "dataset", "build", "--benchmark", "tasks")
-    check = "`lmrbench dataset check --benchmark tasks --sandbox docker`"
+    check = "`lmrbench dataset check --benchmark tasks --config function --sandbox docker`"
     unproved = f"warning: bleu-brevity-penalty: not proved in Docker; run {check}"
     assert (built.returncode, unproved in built.stderr) == (0, True)
     for words, message in (
