@@ -58,8 +58,9 @@ def lmr_bench(
         check_track(track)
         if workers < 1:
             raise ArgumentError("workers", f"must be at least 1, not {workers}")
-        names = instances.split(",") if isinstance(instances, str) else instances
-        rows = choose_rows(load_rows(dataset, config), [name.strip() for name in names if name.strip()])
+        given = instances.split(",") if isinstance(instances, str) else instances
+        names = [name.strip() for name in given if name.strip()]
+        rows = choose_rows(load_rows(dataset, config, names), names)
         prompts = [
             build_prompt(row, setting=setting, track=track, paper=paper_text(row, paper, paper_pages)) for row in rows
         ]

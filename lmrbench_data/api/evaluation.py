@@ -15,7 +15,7 @@ from lmrbench_evaluate.sandbox import open_sandbox
 from lmrbench_evaluate.sandbox.base import Sandbox
 
 from ..base.progress import Progress
-from ..dataset.load import load_rows
+from ..dataset.load import check_config, load_rows
 from .run import Run, log_bad_rows, write_report
 
 
@@ -58,7 +58,9 @@ def evaluate(
             source = [row for _, row in raw_rows(source)]
         place = _open_place(chosen, sandbox)
         stack.enter_context(place)
-        summary = evaluate_predictions(source, chosen, load_rows(chosen.dataset, chosen.config), place, progress)
+        rows = load_rows(chosen.dataset, chosen.config)
+        check_config(chosen.instances, rows, chosen.dataset)
+        summary = evaluate_predictions(source, chosen, rows, place, progress)
     log_bad_rows(summary.bad_rows, f"{summary.path}/run.json")
     run = Run(summary.path, summary)
     write_report(run)

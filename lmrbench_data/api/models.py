@@ -33,7 +33,7 @@ def generate(
         InfraError: The account has no credit left.
     """
     chosen = SamplingSettings(**dict(settings, model=model, out=out))
-    return sampling.sample(chosen, load_rows(chosen.dataset, chosen.config), progress)
+    return sampling.sample(chosen, load_rows(chosen.dataset, chosen.config, chosen.instances), progress)
 
 
 def run_agent(
@@ -58,7 +58,7 @@ def run_agent(
         InfraError: There is no Docker, or no image of the tasks.
     """
     chosen = AgentSettings(**dict(settings, agent=agent, model=model, out=out))
-    return agent_runs.run_agent(chosen, load_rows(chosen.dataset, chosen.config), progress)
+    return agent_runs.run_agent(chosen, load_rows(chosen.dataset, chosen.config, chosen.instances), progress)
 
 
 def judge(run: Run | str | Path, model: str, *, progress: Progress | None = None, **settings: Any) -> Run:

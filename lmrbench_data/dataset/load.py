@@ -1,13 +1,13 @@
 """Load and verify a dataset: the tasks of the installed package, a folder, or the Hub."""
 
 import contextlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from .. import loader
-from ..base.errors import InputError
-from ..loader import FUNCTION
+from ..base.errors import ArgumentError, InputError
+from ..loader import CONFIGS, FUNCTION, NoConfigError
 from .rows import DatasetRow
 
 if TYPE_CHECKING:
@@ -47,9 +47,44 @@ def load_rows(spec: str | Path = EMBEDDED, config: str = FUNCTION, instances: Co
 
     Args:
         instances: the caller needs no other rows, so they may be missing if all of these are known.
+
+    Raises:
+        ArgumentError: one of these instances belongs to another configuration.
     """
-    if str(spec) != EMBEDDED:
-        return cast(list[DatasetRow], loader.load_rows(spec, config))
+    if str(spec) == EMBEDDED:
+        rows = _embedded_rows(config, instances)
+    else:
+        rows = cast(list[DatasetRow], loader.load_rows(spec, config))
+    check_config(instances, rows, spec)
+    return rows
+
+
+def check_config(instances: Iterable[str], rows: Iterable[DatasetRow], spec: str | Path) -> None:
+    """Check that no instance belongs to another configuration of the dataset than these rows.
+
+    Raises:
+        ArgumentError: one does; the message names its configuration.
+    """
+    missing = set(instances) - {row["instance_id"] for row in rows}
+    configs = _configs_by_id(spec) if missing else {}
+    for name in sorted(missing & configs.keys()):
+        raise ArgumentError("config", f"{name} belongs to the configuration {configs[name]}")
+
+
+def _configs_by_id(spec: str | Path) -> dict[str, str]:
+    """Return instance id → configuration of all rows of a dataset."""
+    from ..tasks.task_folders import configs_by_id
+
+    if str(spec) == EMBEDDED:
+        return configs_by_id()
+    configs: dict[str, str] = {}
+    for config in CONFIGS:
+        with contextlib.suppress(NoConfigError):
+            configs |= {row["instance_id"]: config for row in load_rows(spec, config)}
+    return configs
+
+
+def _embedded_rows(config: str, instances: Collection[str]) -> list[DatasetRow]:
     from ..tasks.task_folders import load_tasks
     from .build import build_rows
 

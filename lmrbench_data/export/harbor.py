@@ -105,7 +105,7 @@ def _rows(settings: HarborSettings) -> list[DatasetRow]:
     check_track(settings.track)
     rows: list[DatasetRow] = []
     if settings.config is not None:
-        rows = load_rows(settings.dataset, settings.config)
+        rows = load_rows(settings.dataset, settings.config, settings.instances)
     else:
         for config in CONFIGS:
             with suppress(NoConfigError):

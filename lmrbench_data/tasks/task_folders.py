@@ -102,7 +102,7 @@ def _texts(folder: Path) -> str:
 
 def unknown_names(names: Iterable[str], benchmark: Path) -> InputError:
     """Return the error on names that no task of a benchmark has in the chosen configuration."""
-    ids = {name: config for folder in task_folders(benchmark) for name, config in stated_ids(folder).items()}
+    ids = configs_by_id(benchmark)
     listed = f"see `lmrbench tasks list{benchmark_option(benchmark)}`"
     for name in sorted(names):
         if name in ids:
@@ -124,9 +124,14 @@ def stated_ids(folder: Path) -> dict[str, str]:
     return ids
 
 
+def configs_by_id(benchmark: Path | None = None) -> dict[str, str]:
+    """Return instance id → configuration of all tasks."""
+    return {name: config for folder in _folders(benchmark) for name, config in stated_ids(folder).items()}
+
+
 def choose_config(names: Iterable[str], benchmark: Path | None = None) -> str:
     """Return the configuration of these instances, if they are all of one; `function` for folders and a mixture."""
-    ids = {name: config for folder in _folders(benchmark) for name, config in stated_ids(folder).items()}
+    ids = configs_by_id(benchmark)
     configs = {ids[name] for name in names if name in ids}
     return configs.pop() if len(configs) == 1 else FUNCTION
 

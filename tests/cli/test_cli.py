@@ -23,6 +23,7 @@ from support.toy import recorded_rows, write_toy_benchmark
 
 HEAVY = ["datasets", "docker", "openai", "torch", "pymupdf", "numpy", "pandas", "pyarrow", "huggingface_hub", "yaml"]
 LOCAL = ["--sandbox", "local"]
+RUN = ["run", "-m", "m", "--base-url", "http://127.0.0.1:1/v1", "-i", "dpo-preference-loss"]
 TOY = ["evaluate", "gold", "--dataset", "toy", *LOCAL]
 
 
@@ -121,6 +122,8 @@ MISTAKES: list[tuple[Sequence[str], int, str]] = [
     (["report", "run", "--out", "empty"], 1, "--out: empty: give a name that ends in"),
     (["tasks", "show", "dpo-preference-los"], 1, r"los \(did you mean 'dpo-preference-loss'\?\)"),
     ([*TOY, "--instance", "toy-scal"], 1, r"--instance: 'toy-scal' is unknown \(did you mean 'toy-scale'\?\)"),
+    (["evaluate", "gold", "-i", "dpo-method", *LOCAL], 1, "--config: dpo-method belongs to the configuration method"),
+    ([*RUN, "--config", "method"], 1, "--config: dpo-preference-loss belongs to the configuration function"),
     (["report", "theirs.csv"], 1, "theirs.csv: no run.json: it is a file; give a folder"),
     (["report", "toy"], 1, r"toy: no run.json; found README.md, .*; give a folder"),
     (["evaluate", "theirs.csv", "--dataset", "toy", *LOCAL], 1, "theirs.csv: is CSV; save it as JSON lines"),
