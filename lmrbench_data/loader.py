@@ -249,11 +249,13 @@ def _download(name: str, revision: str, config: str) -> tuple[dict[str, str], Pa
         data = Path(hf_hub_download(name, data_file(config), **options))
     except LoadError:
         raise
-    except (http_error, OSError, ValueError) as error:
+    except (http_error, OSError, ValueError, RuntimeError) as error:
         cause = offline or error
         reason = f"not a folder here, and cannot be downloaded ({_reason(cause)})"
         status = getattr(getattr(cause, "response", None), "status_code", None)
-        unreached = isinstance(cause, (http_error, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError))
+        # Xet raises RuntimeError; a download that was cut short, OSError without a number.
+        unreached = isinstance(cause, (http_error, RuntimeError, ConnectionError, TimeoutError))
+        unreached = unreached or getattr(cause, "errno", 0) is None
         if constants.HF_HUB_OFFLINE:
             raise LoadError(f"{where}: {reason}; unset HF_HUB_OFFLINE") from cause
         if unreached and (status is None or status == 429 or status >= 500):

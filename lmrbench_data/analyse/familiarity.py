@@ -54,7 +54,7 @@ def measure_probabilities(endpoint: Endpoint, rows: Sequence[DatasetRow], progre
                     model=endpoint.model, prompt=text, max_tokens=1, echo=True, logprobs=1, temperature=0
                 )
             except openai.APIStatusError as error:
-                kind = InfraError if error.status_code == 429 or error.status_code >= 500 else InputError
+                kind = InfraError if error.status_code in (408, 429) or error.status_code >= 500 else InputError
                 raise kind(f"the server {server} does not score texts: {one_line(str(error))[:300]}") from error
             except openai.OpenAIError as error:
                 raise InfraError(f"no answer from {server}: {one_line(str(error))[:300]}") from error

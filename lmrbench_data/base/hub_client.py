@@ -74,7 +74,9 @@ def hub_errors(what: str) -> Iterator[None]:
         raise InputError(f"{what}: HF_HUB_OFFLINE is set; unset it") from error
     except errors.HFValidationError as error:
         raise InputError(f"{what}: {error_line(error)}") from error
-    except (http_error, OSError) as error:
+    except (http_error, OSError, RuntimeError) as error:  # RuntimeError: of an upload, or of Xet
+        if isinstance(error.__cause__, errors.HfHubHTTPError):
+            raise _explain(what, error.__cause__) from error
         reason = f"{type(error).__name__}: {error_line(error)}"
         raise LostAnswerError(f"{what}: the Hub does not answer ({reason})") from error
 

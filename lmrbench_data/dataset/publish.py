@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import InputError
 from ..base.hub_client import check_rights, commit, hub_errors, tags
-from ..loader import CONFIGS, DATA_FILE, FUNCTION, LoadError, NoConfigError, data_file, dataset_sha256
+from ..loader import (
+    CONFIGS,
+    DATA_FILE,
+    FUNCTION,
+    HubUnavailableError,
+    LoadError,
+    NoConfigError,
+    data_file,
+    dataset_sha256,
+)
 from ..tasks.manifest import Benchmark
 from .build import FILES, write_dataset
 from .load import load_rows
@@ -163,6 +172,8 @@ def _remote_rows(repo_id: str, revision: str | None) -> list[DatasetRow]:
             rows += load_rows(f"{repo_id}@{revision}", config)
         except NoConfigError:
             continue
+        except HubUnavailableError:
+            raise
         except LoadError as error:
             raise InputError(f"{error}; fix or move the published rows first") from error
     return rows

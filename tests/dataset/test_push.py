@@ -182,6 +182,7 @@ FAULTS: dict[str, tuple[list[Fault], int, str]] = {
     "rate limit at the commit": ([Fault("POST .*/commit/main", 429)], 3, "too many requests; try again later"),
     "lost answer to the tag": ([Fault("POST .*/tag/", "lose")], 3, "the Hub does not answer"),
     "somebody was faster": ([Fault("POST .*/commit/main", 412)], 1, "the repository has changed in the meantime"),
+    "dropped reading back": ([Fault("/resolve/", "drop", times=99)], 3, "the Hub does not answer"),
     "no answer at all": ([Fault("", "drop", times=999)], 3, "the Hub does not answer"),
     "a Hub that stays broken": ([Fault("POST .*/commit/main", 500, times=99)], 3, "the Hub failed with 500"),
 }

@@ -6,12 +6,16 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from huggingface_hub.errors import HfHubHTTPError
 
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.hub_client import LostAnswerError, hub_errors
 from lmrbench_data.dataset.build import write_dataset
-from lmrbench_data.loader import DATA_FILE, row_sha256
+from lmrbench_data.loader import DATA_FILE, HubUnavailableError, load, row_sha256
 from lmrbench_data.tasks.manifest import Benchmark
 from support import warm_cli
 from support.hub_server import Fault, Files, Hub
@@ -155,3 +159,37 @@ def test_unreachable_hub_is_one_line_and_only_pinned_revisions_come_from_the_cac
     command = [LMRBENCH, "evaluate", "gold", "--dataset", REPO, "--sandbox", "local"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
     assert (done.returncode, "the Hub does not answer, try again later" in done.stderr) == (3, True)
+
+
+BROKEN = {
+    "Xet": RuntimeError("Data processing error: CAS service error: ReqwestMiddleware Error: Request failed"),
+    "cut short": OSError("Consistency check failed: file should be of size 90 but has size 50 (test.parquet)."),
+    "reset": ConnectionResetError(104, "Connection reset by peer"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_download_that_breaks_off_is_a_failure_of_the_hub(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise BROKEN[name]
+
+    monkeypatch.setattr(
+        "huggingface_hub.HfApi.dataset_info", lambda *_, **__: SimpleNamespace(sha="a" * 40, siblings=[])
+    )
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", fail)
+    with pytest.raises(HubUnavailableError, match="the Hub does not answer") as refused:
+        load(REPO)
+    assert refused.value.exit_code == 3
+    with pytest.raises(LostAnswerError, match="the Hub does not answer"), hub_errors(REPO):
+        fail()
+
+
+def test_broken_upload_is_a_failure_of_the_hub_and_a_refused_one_is_not() -> None:
+    """The client wraps both into RuntimeError."""
+    refusal = HfHubHTTPError("no", response=SimpleNamespace(status_code=403, headers={}, request=None))  # type: ignore[arg-type]
+    for cause, kind, words in (
+        (ConnectionResetError("reset"), LostAnswerError, "the Hub does not answer"),
+        (refusal, InputError, "not allowed"),
+    ):
+        with pytest.raises(kind, match=words), hub_errors(REPO):
+            raise RuntimeError("Error while uploading 'test.parquet' to the Hub.") from cause
