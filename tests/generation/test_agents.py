@@ -69,6 +69,11 @@ def test_command_asks_edits_and_is_not_run_twice(
         run(PLAIN, track="contract")
     with pytest.raises(ArgumentError, match=r"for other settings .max_steps was 100, is 7.;"):
         run(PLAIN, samples=2, prices=prices, max_steps=7)
+    with pytest.raises(ArgumentError, match=r"for other settings .agent_files was \w+, is \w+.;"):
+        run(PLAIN + "# Other.\n", samples=2)
+    with pytest.raises(ArgumentError, match=rf"for other settings .model was {MODEL}, is other.;"):
+        run(PLAIN, samples=2, model="other", name=MODEL)
+    assert len(server.requests) == asked
 
 
 @pytest.mark.docker

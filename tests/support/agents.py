@@ -64,8 +64,8 @@ def run(
         files.mkdir(exist_ok=True)
         (files / "agent.py").write_text(textwrap.dedent(text))
         places = {"dataset": str(toy_dataset), "base_url": server.base_url, "agent_files": files}
-        agent = settings.pop("agent", "python agent.py")
-        summary = lmr.run_agent(agent, MODEL, tmp_path / "out", **{**places, **settings})
+        agent, model = settings.pop("agent", "python agent.py"), settings.pop("model", MODEL)
+        summary = lmr.run_agent(agent, model, tmp_path / "out", **{**places, **settings})
         assert not settings.get("timeout_s") or summary.complete, summary
         path = tmp_path / "out" / "predictions.jsonl"
         return summary, [json.loads(line) for line in path.read_text().splitlines()]

@@ -77,9 +77,9 @@ def run_agent(settings: AgentSettings, rows: Sequence[DatasetRow], progress: Pro
         names = name, f"agent:{agent.name}", settings.track
         if any(key[1:4] != names for key in file.keys):
             raise ArgumentError("out", f"{settings.out}: holds rows of another model, agent or track; choose another")
-        file.check_request(names, settings.request())
         budget = file.budget(settings, name)
         run = _AgentRun(settings, agent, names, budget, file, sandbox)
+        file.check_request(names, run.request)
         images = {tag: agent.image(sandbox, tag) for tag in sorted({row["docker_image"] for row in chosen})}
         run.all(chosen, images, progress or Progress())
         run.summary.close(budget)
@@ -101,6 +101,7 @@ class _AgentRun:
     ) -> None:
         self.settings, self.agent, self.names = settings, agent, names
         self.budget, self.file, self.sandbox = budget, file, sandbox
+        self.request = {**settings.request(), "agent_files": agent.files_sha256}
         self.summary = AgentSummary()
         self._called_off = threading.Event()
         self._failures = Failures()
@@ -186,7 +187,7 @@ class _AgentRun:
                 raise InfraError(relay.failure)
             left = take_leftovers(box, read_archive(row["repo_archive"]), trajectory / RECORDS)
         metadata = {
-            "request": settings.request(),
+            "request": self.request,
             "steps": relay.steps,
             "input_tokens": relay.input_tokens if relay.counted else None,
             "output_tokens": relay.output_tokens if relay.counted else None,

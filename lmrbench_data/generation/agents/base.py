@@ -65,6 +65,8 @@ class Agent(Protocol):
 
     name: str
     """As in the setting of its rows: `agent:<name>`."""
+    files_sha256: str = ""
+    """Identity of the user's files that it needs; empty without any."""
 
     def image(self, sandbox: DockerSandbox, tag: str) -> str:
         """Return the content address of the image for its boxes: the task's, unless the agent has its own."""

@@ -1,11 +1,12 @@
 """Run the user's own command as an agent: inside the box, with its own files and access to the model's relay."""
 
+import hashlib
 import shlex
 from pathlib import Path
 
 from ...base.archive import read_tree
 from ...base.errors import ArgumentError
-from ...loader import File
+from ...loader import File, tar_bytes
 from ..answer_log import model_name
 from ..workspace import REPO
 from .base import TIME_LIMIT, Agent, Job
@@ -32,6 +33,7 @@ class CommandAgent(Agent):
         if not words:
             raise ArgumentError("agent", "is empty; give mini-swe-agent, openhands, or a command such as 'python a.py'")
         self._files = _read_files(files) if files is not None else {}
+        self.files_sha256 = hashlib.sha256(tar_bytes(self._files)).hexdigest()[:16] if self._files else ""
         for word in words:
             # The box has no files of this machine; a word that names one outside the workspace is a mistake.
             path = Path(word)
