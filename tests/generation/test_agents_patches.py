@@ -73,9 +73,8 @@ def test_the_patch_of_an_agent_that_ran_the_tests_is_evaluated(
     verdict = evaluate_prediction(row, prediction, local_sandbox, local_sandbox.prepare(row["docker_image"]))
     assert verdict.status is Status.PASSED, verdict.reason()
     if name != "the files named":
-        assert "left out of the patch as by-products of running code: " in verdict.log
-        assert "__pycache__/scale.cpython" in verdict.log
-        assert "\n" in verdict.log
+        assert "left out of the patch as by-products of running code: " in verdict.detail
+        assert "__pycache__/scale.cpython" in verdict.detail
 
 
 def _section(path: str, body: str) -> str:
@@ -122,3 +121,50 @@ def test_paths_without_prefix_never_reach_a_file_of_the_same_name_elsewhere() ->
     }.items():
         after = apply_patch(files, header + hunk, [])
         assert {name for name in files if after[name] != files[name]} == {changed}, header
+
+
+SOURCE = "a = 1\ndef f(x):\n    return x\n\n\n\nlast = 1\n"
+#: As git prints it, with three blank lines of context at the end.
+PATCH = """diff --git a/m.py b/m.py
+--- a/m.py
++++ b/m.py
+@@ -1,6 +1,6 @@
+ a = 1
+ def f(x):
+-    return x
++    return x + 1
+"""
+PATCH += " \n" * 3
+COLOURS = {" ": "\x1b[m", "@": "\x1b[36m", "-": "\x1b[31m", "+": "\x1b[1;32m", "d": "\x1b[1m"}
+COLOURED = "".join(f"{COLOURS[line[0]]}{line}\x1b[m\n" for line in PATCH.splitlines())
+#: What a terminal or an editor made of it → the repair that the notes name.
+DAMAGED = {
+    "blank context stripped": (f"{PATCH.rstrip()}\n", "context that is missing at the end of a hunk ignored"),
+    "colours": (COLOURED, "terminal colours removed"),
+    "carriage returns": (PATCH.replace("\n", "\r\n"), "carriage returns removed"),
+    "a terminal's recording": (
+        COLOURED.replace("\n", "\r\r\n"),
+        "terminal colours removed, carriage returns removed",
+    ),
+    "all at once": (
+        COLOURED.replace("\x1b[m \x1b[m\n", "").replace("\n", "\r\n"),
+        "terminal colours removed, carriage returns removed, context that is missing at the end of a hunk ignored",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_patch_that_git_refuses_is_repaired_and_the_repair_named(name: str) -> None:
+    patch, repair = DAMAGED[name]
+    notes: list[str] = []
+    after = apply_patch({"m.py": File(SOURCE.encode())}, patch, notes)
+    assert after["m.py"].data.decode() == SOURCE.replace("return x", "return x + 1")
+    assert notes == [f"the patch was repaired: {repair}"]
+
+
+def test_patch_that_git_accepts_keeps_its_colours_and_carriage_returns() -> None:
+    notes: list[str] = []
+    answer = PATCH.replace("return x + 1", "return '\x1b[31m'\r").replace("-    return x", "-    return x\r")
+    after = apply_patch({"m.py": File(SOURCE.replace("return x", "return x\r").encode())}, answer, notes)
+    assert after["m.py"].data.decode() == SOURCE.replace("return x", "return '\x1b[31m'\r")
+    assert notes == []

@@ -180,7 +180,18 @@ ANSWERS: dict[str, tuple[Any, dict[str, Any]]] = {
         Reply(body=completion(f"```python\n{TOY_ANSWER}```\nIt mul", finish_reason="length")),
         {"finish_reason": "length"},
     ),
+    "a block behind the answer": (
+        f"```python\n{TOY_ANSWER}```\nUse:\n```python\nscale([1], 2)\n```\n",
+        {"finish_reason": "stop"},
+    ),
     "no usage": (Reply(body=completion(TOY_ANSWER, usage=None)), {"input_tokens": None, "cost_usd": None}),
+}
+
+
+#: what the result says about an answer with a verdict
+DETAILS = {
+    "a block behind the answer": "blocks left out of the answer: 2 (follows the answer)",
+    "cut behind the answer": "the reply was cut at the token limit, behind its answer",
 }
 
 
@@ -196,6 +207,7 @@ def test_any_answer_becomes_a_row(name: str, server: Server, toy: Path, tmp_path
     run = lmr.evaluate(str(tmp_path / "p.jsonl"), tmp_path / "run", dataset=str(toy), sandbox="local")
     [result] = run.results()
     assert (result["status"] == "malformed") is bool(summary.unusable)
+    assert summary.unusable or result["detail"] == DETAILS.get(name, "")
 
 
 def test_prompt_too_long_for_the_server_is_cut_once(server: Server, toy: Path, tmp_path: Path) -> None:

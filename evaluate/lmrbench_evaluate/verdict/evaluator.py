@@ -61,8 +61,7 @@ def evaluate_prediction(
         took = time.monotonic() - started
         return Verdict.without_cases(Cause.ENGINE, f"cannot rebuild: {error}", duration_s=took)
     verdict = _evaluate_files(row, repo, sandbox, image, frames, timeout_scale, stop)
-    log = "".join(f"{note}\n" for note in notes)
-    return dataclasses.replace(verdict, log=log + verdict.log) if verdict.cases else verdict
+    return dataclasses.replace(verdict, detail="; ".join(notes)) if verdict.cases else verdict
 
 
 def evaluate_repository(row: DatasetRow, repo: Mapping[str, File], sandbox: Sandbox, image: str) -> Verdict:

@@ -95,7 +95,7 @@ class Verdict:
     duration_s: float
     """Wall-clock seconds in the sandbox."""
     detail: str = ""
-    """The reason why there are no cases: the prediction could not be applied, or the machinery failed."""
+    """The parts of the answer that were left out or repaired; without cases, why the answer or the machinery failed."""
     cause: Cause | None = None
     """The cause, if there are no cases."""
     cpu_s: float | None = None
@@ -154,7 +154,9 @@ class Verdict:
         status = self.core_status if core else self.status
         cases = [case for case in self.cases if case.core or not core]
         worst_case = next((case for case in cases if case.status is status), None)
-        if status is Status.PASSED or worst_case is None:
+        if status is Status.PASSED:
+            return ""
+        if worst_case is None:
             return self.detail
         first_line = worst_case.detail.partition("\n")[0]
         return f"case_{worst_case.name} seed {worst_case.seed}: {first_line}"
