@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from .outcomes import Part
 
 app = typer.Typer()
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Estimate requests, prompt tokens and cost, and ask nothing.")]
 
 
 @app.callback(invoke_without_command=True)
 @options(SamplingSettings, model=option("", "Model name, as its server knows it.", "--model", "-m"))
-def generate(context: typer.Context, settings: SamplingSettings, as_json: Json = False) -> None:
+def generate(
+    context: typer.Context, settings: SamplingSettings, dry_run: DryRun = False, as_json: Json = False
+) -> None:
     """Sample answers from a model and write them as predictions.
 
     The key is read from OPENAI_API_KEY; a local server needs none. Re-run the command to resume.
@@ -36,6 +39,8 @@ def generate(context: typer.Context, settings: SamplingSettings, as_json: Json =
         return
     if not settings.model:
         raise ArgumentError("model", "is missing")
+    if dry_run:
+        return _estimate(settings, as_json)
     summary = _sample(settings, as_json)
     emit(answers_dict(settings.out, summary), as_json, *_text(settings, summary))
     raise typer.Exit(_exit_status(summary, settings.out))
@@ -85,6 +90,7 @@ def run(
     ] = None,
     sandbox_workers: Annotated[int, option_of(RunSettings, "workers", "--sandbox-workers")] = 2,
     sandbox: Sandbox = "auto",
+    dry_run: DryRun = False,
     notes: Notes = False,
     as_json: Json = False,
 ) -> None:
@@ -98,6 +104,8 @@ def run(
 
     folder = out or Path("runs") / settings.run_name
     settings = settings.model_copy(update={"out": folder.with_name(f"{folder.name}.jsonl")})
+    if dry_run:
+        return _estimate(settings, as_json)
     summary = _sample(settings, as_json)
     if not as_json:
         emit({}, as_json, *_text(settings, summary))
@@ -118,6 +126,25 @@ def run(
     report = run.report()
     emit(report.to_dict(), as_json, *report_text(report, notes=notes, folder=run.path))
     raise typer.Exit(run_status(run.summary))
+
+
+def _estimate(settings: SamplingSettings, as_json: bool) -> None:
+    """Print what a call would ask for."""
+    from ..dataset.load import load_rows
+    from ..generation.sampling import estimate
+
+    planned = estimate(settings, load_rows(settings.dataset, settings.config, settings.instances))
+    cost = "unknown without --prices"
+    if planned.prompts_usd is not None:
+        replies = "the replies are extra" if planned.most_usd is None else f"at most {planned.most_usd:.4f} USD in all"
+        cost = f"{planned.prompts_usd:.4f} USD for the prompts, {replies}"
+    rows = [
+        ["requests", f"{planned.requests:,}"],
+        ["from earlier calls", f"{planned.kept:,}"],
+        ["prompt tokens", f"about {planned.prompt_tokens:,}"],
+        ["cost", cost],
+    ]
+    emit(vars(planned), as_json, ("", (["dry run", "number"], rows)))
 
 
 def _sample(settings: SamplingSettings, quiet: bool) -> "SamplingSummary":

@@ -39,6 +39,50 @@ class SamplingSummary(AnswerSummary):
     """Answers that were cut at the token limit."""
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """The requests that a call would send, if none has to be repeated."""
+
+    requests: int
+    kept: int
+    """Answers of earlier calls."""
+    prompt_tokens: int
+    """An estimate of all prompts together."""
+    prompts_usd: float | None
+    """US dollars for the prompts; None if there is no price."""
+    most_usd: float | None
+    """US dollars if each reply takes all tokens that it may; None if there is no price or no limit of tokens."""
+
+
+def estimate(settings: SamplingSettings, rows: Sequence[DatasetRow]) -> Estimate:
+    """Estimate what `sample` would ask for, with the same checks; ask nothing, write nothing and need no key.
+
+    Args:
+        rows: the rows of the dataset.
+
+    Raises:
+        InputError: see `sample`.
+    """
+    chosen, papers = _choose(settings, rows)
+    log = AnswerLog()
+    log.path = settings.out
+    for row in AnswerLog.read(settings.out):
+        log.count(row)
+    if log.keys:
+        log.check_request(_names(settings), settings.request())
+    missing = _missing(settings, chosen, log)
+    tokens = {row["instance_id"]: _build(settings, row, papers[row["instance_id"]]).tokens for row in chosen}
+    total = sum(tokens[job.row["instance_id"]] for job in missing)
+    price, reply = settings.price(), settings.max_tokens
+    return Estimate(
+        len(missing),
+        len(chosen) * settings.samples - len(missing),
+        total,
+        price.cost((total, 0)) if price else None,
+        price.cost((total, reply * len(missing))) if price and reply else None,
+    )
+
+
 def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Progress | None = None) -> SamplingSummary:
     """Ask for the answers that the file lacks, and append them.
 
@@ -51,18 +95,23 @@ def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Pro
         InfraError: the account has no credit left.
         KeyboardInterrupt: answers so far are kept.
     """
+    chosen, papers = _choose(settings, rows)
+    with AnswerLog.open(settings.out) as log:
+        sampling = _Sampling(settings, chosen, papers, log, progress)
+        log.check_request(sampling.names, sampling.request)
+        sampling.client.budget = log.budget(settings, sampling.names[0])
+        sampling.run()
+        sampling.summary.unknown_costs = log.unknown_costs
+    return sampling.summary
+
+
+def _choose(settings: SamplingSettings, rows: Sequence[DatasetRow]) -> tuple[Sequence[DatasetRow], Mapping[str, str]]:
+    """Return the chosen rows and the paper of each, with all checks that need no server."""
     chosen = choose_rows(rows, settings.instances)
     check_contracts(chosen, settings.track)
     settings.price()  # fails before any work
     # Read now, so that missing papers are reported before any request, and no paper is read twice.
-    papers = {row["instance_id"]: paper_text(row, settings.paper, settings.paper_pages) for row in chosen}
-    with AnswerLog.open(settings.out) as log:
-        sampling = _Sampling(settings, chosen, papers, log, progress)
-        log.check_request(sampling.names, sampling.request)
-        sampling.client.budget = log.budget(settings, sampling.name)
-        sampling.run()
-        sampling.summary.unknown_costs = log.unknown_costs
-    return sampling.summary
+    return chosen, {row["instance_id"]: paper_text(row, settings.paper, settings.paper_pages) for row in chosen}
 
 
 class _Job(NamedTuple):
@@ -87,25 +136,13 @@ class _Sampling(JobPass[_Job]):
         self.summary: SamplingSummary = SamplingSummary()
         client = ChatClient(settings, temperature=settings.temperature)
         super().__init__(client, self.summary, settings.workers, progress)
-        self.name = model_name(settings.name or settings.model)
-        self.names, self.request = (self.name, settings.label, settings.track), settings.request()
+        self.names, self.request = _names(settings), settings.request()
         self._prompts: dict[str, Prompt] = {}
 
     def plan(self) -> list[_Job]:
-        """Return the answers that are missing: first samples of all instances first."""
-        missing = []
-        for number in range(self.settings.samples):
-            for row in self.rows:
-                kept = self.log.keys.get(AnswerKey(row["instance_id"], *self.names, number))
-                if kept is None:
-                    missing.append(_Job(row, number))
-                elif any(kept.get(name, value) != value for name, value in _version(row).items()):
-                    raise ArgumentError(
-                        "out",
-                        f"{self.log.path} has an answer to another version of {row['instance_id']}; choose another",
-                    )
-                else:
-                    self.summary.kept += 1
+        """Return the answers that are missing."""
+        missing = _missing(self.settings, self.rows, self.log)
+        self.summary.kept = self.settings.samples * len(self.rows) - len(missing)
         return missing
 
     async def work(self, job: _Job) -> str:
@@ -159,9 +196,7 @@ class _Sampling(JobPass[_Job]):
         }
         return {
             "instance_id": job.row["instance_id"],
-            "model_name_or_path": self.name,
-            "setting": self.settings.label,
-            "track": self.settings.track,
+            **dict(zip(("model_name_or_path", "setting", "track"), self.names, strict=True)),
             "sample": job.sample,
             "function": completion.text,
             "metadata": metadata,
@@ -169,18 +204,35 @@ class _Sampling(JobPass[_Job]):
 
     def _prompt(self, row: DatasetRow, cuts: int) -> Prompt:
         """Return the prompt for an instance with at least so many cuts, built once."""
-        instance, chosen = row["instance_id"], self.settings
+        instance = row["instance_id"]
         kept = self._prompts.get(instance)
         if kept is None or len(kept.cut) < cuts:
-            kept = self._prompts[instance] = build_prompt(
-                row,
-                setting=chosen.setting,
-                track=chosen.track,
-                paper=self.papers[instance],
-                max_tokens=chosen.max_prompt_tokens,
-                cuts=cuts,
-            )
+            kept = self._prompts[instance] = _build(self.settings, row, self.papers[instance], cuts)
         return kept
+
+
+def _names(settings: SamplingSettings) -> tuple[str, str, str]:
+    """Return model, setting and track, as rows record them."""
+    return model_name(settings.name or settings.model), settings.label, settings.track
+
+
+def _missing(settings: SamplingSettings, rows: Sequence[DatasetRow], log: AnswerLog) -> list[_Job]:
+    """Return the answers that a file lacks: first samples of all instances first."""
+    missing = []
+    for number in range(settings.samples):
+        for row in rows:
+            kept = log.keys.get(AnswerKey(row["instance_id"], *_names(settings), number))
+            if kept is None:
+                missing.append(_Job(row, number))
+            elif any(kept.get(name, value) != value for name, value in _version(row).items()):
+                problem = f"{log.path} has an answer to another version of {row['instance_id']}; choose another"
+                raise ArgumentError("out", problem)
+    return missing
+
+
+def _build(settings: SamplingSettings, row: DatasetRow, paper: str, cuts: int = 0) -> Prompt:
+    limit = settings.max_prompt_tokens
+    return build_prompt(row, setting=settings.setting, track=settings.track, paper=paper, max_tokens=limit, cuts=cuts)
 
 
 def _version(row: DatasetRow) -> dict[str, str]:

@@ -21,6 +21,7 @@ from lmrbench_data.generation.settings import SamplingSettings
 from lmrbench_data.loader import read_archive
 from lmrbench_data.tasks.manifest import load_benchmark
 from support import warm_cli
+from support.command_line import in_process
 from support.openai_server import Reply, Request, Server, completion
 from support.toy import TOY_ANSWER
 
@@ -239,6 +240,30 @@ def test_faults_are_retried_and_a_dead_server_ends_the_pass(server: Server, toy:
         assert ("not a chat completion" in dead.stopped) is (number > 0)
         assert dead.asked == 0
     assert len(rows_of(tmp_path / "p.jsonl")) == 3
+
+
+def test_dry_run_estimates_requests_tokens_and_cost_and_asks_nothing(
+    server: Server, toy: Path, toy_row: DatasetRow, tmp_path: Path
+) -> None:
+    (tmp_path / "prices.yaml").write_text("m: {input_per_mtok: 1000.0, output_per_mtok: 5000.0}\n")
+    line = ["-m", "m", "--dataset", str(toy), "--samples", "2", "--max-tokens", "50", "--dry-run"]
+    done = in_process("run", *line, "--prices", "prices.yaml", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr  # without a key
+    shown, tokens = json.loads(done.stdout), build_prompt(toy_row, paper=toy_row["paper_text"].strip()).tokens
+    assert (shown["requests"], shown["kept"], shown["prompt_tokens"]) == (6, 0, 6 * tokens)
+    assert shown["prompts_usd"] == pytest.approx(6 * tokens / 1000)
+    assert shown["most_usd"] == pytest.approx(6 * tokens / 1000 + 6 * 50 / 200)
+    assert not (tmp_path / "runs").exists()
+    lmr.generate("m", tmp_path / "p.jsonl", base_url=server.base_url, max_tokens=50, dataset=str(toy))
+    asked = len(server.requests)
+    again = in_process("generate", *line, "--base-url", server.base_url, "--out", "p.jsonl", cwd=tmp_path)
+    numbers = dict(re.findall(r"^\W*(requests|from earlier calls|cost)\W+(\w.*?)\W*$", again.stdout, re.MULTILINE))
+    assert numbers == {"requests": "3", "from earlier calls": "3", "cost": "unknown without --prices"}, again
+    other = in_process(
+        "generate", *line, "--base-url", server.base_url, "--paper", "none", "--out", "p.jsonl", cwd=tmp_path
+    )
+    assert (other.returncode, "for other settings (paper was text, is none)" in other.stderr) == (1, True)
+    assert len(server.requests) == asked
 
 
 @pytest.mark.slow
