@@ -20,7 +20,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Selection of `make test-fast`; FAST="not docker and not nightly" adds the slow tests.
 FAST   ?= not docker and not slow and not nightly
 
-.PHONY: demo test test-fast test-all test-agents lint layers docs bench clean
+.PHONY: demo test test-fast test-minimum test-all test-agents lint layers docs bench clean
 
 demo: $(VENV)/$(if $(DOCKER),base,local).installed
 	@echo "== the golden files: every instance must pass"
@@ -40,6 +40,15 @@ test: $(if $(LINTED),$(VENV)/dev.installed,lint)
 # Without Docker, and without the tests marked slow, in about three minutes on two cores.
 test-fast: $(VENV)/dev.installed
 	$(PYTEST) -m "$(FAST)"
+
+# The same with the oldest libraries that pyproject.toml allows, in an environment of its own.
+test-minimum:
+	$(PYTHON) -m venv build/minimum
+	build/minimum/bin/pip install --quiet uv
+	VIRTUAL_ENV=build/minimum build/minimum/bin/uv pip install --resolution lowest-direct -e '.[report,papers,ray]'
+	VIRTUAL_ENV=build/minimum build/minimum/bin/uv pip install -e '.[local]' \
+		hypothesis libcst 'pytest<9' pytest-timeout pytest-xdist selenium
+	build/minimum/bin/pytest -n $(JOBS) --dist worksteal -m "$(FAST)"
 
 # Every task in full, with all its variants: about an hour.
 test-all: lint

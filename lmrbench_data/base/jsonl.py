@@ -1,5 +1,6 @@
 """Read and write JSON-lines files that a run appends to: a kill may cut the last row short, an edit may damage any."""
 
+import errno
 import json
 import logging
 import os
@@ -97,7 +98,8 @@ class Ledger:
         except Timeout:
             raise InputError(f"{path}: another process is writing to it; wait for it") from None
         except OSError as error:
-            raise InputError(f"{path}: cannot be written ({error.strerror}); choose another place") from error
+            reason = "the file system cannot lock files" if error.errno == errno.ENOLCK else error.strerror
+            raise InputError(f"{path}: cannot be written ({reason}); choose another place") from error
         with lock, file:
             ledger, end = cls(), 0
             ledger.path = path

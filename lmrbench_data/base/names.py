@@ -53,5 +53,5 @@ def clean_name(text: str) -> str:
     if not 1 <= len(name) <= MAX_NAME:
         raise ValueError(f"must be text of 1 to {MAX_NAME} characters")
     if name.startswith(FORMULA):
-        raise ValueError(f"must not start with {name[0]!r}, which spreadsheets treat as a formula")
+        raise ValueError(f"must not start with {name[0]!r}, which spreadsheets treat as a formula; leave it out")
     return name

@@ -1,7 +1,9 @@
 """Jobs on threads: each result once, none left under way; a ledger that is locked, resumed and never half written."""
 
 import contextlib
+import errno
 import json
+import os
 import threading
 import time
 from pathlib import Path
@@ -95,4 +97,13 @@ def test_a_ledger_resumes_and_drops_a_row_that_was_cut_short(tmp_path: Path, cap
     with pytest.raises(InputError, match=r"numbers\.jsonl:1: damaged"), Numbers.open(path):
         pass
     with pytest.raises(InputError, match="cannot be written"), Numbers.open(Path("/dev/null/numbers.jsonl")):
+        pass
+
+
+def test_file_system_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with pytest.raises(InputError, match="the file system cannot lock files"), Numbers.open(tmp_path / "n.jsonl"):
         pass

@@ -11,7 +11,7 @@ ROWS: dict[str, Any] = {"toy-scale": {}}
 GOOD = {"instance_id": "toy-scale", "function": "def scale(): pass"}
 
 
-NAMES = ["gpt\ufe0f", "g\u034fpt", "\u3164", "gpt\u200b", "gp\u00adt", "g\u2800pt", "gpt\U000e0041", "=1+1"]
+NAMES = ["gpt\ufe0f", "g\u034fpt", "\u3164", "gpt\u200b", "gp\u00adt", "g\u2800pt", "gpt\U000e0041", "=1+1", "@cf/m"]
 
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
@@ -20,6 +20,7 @@ def test_names_that_mislead_are_bad_rows(name: str) -> None:
         [row] = read_predictions([{**GOOD, **names}], ROWS)
         assert isinstance(row, BadRow)
         assert next(reversed(names)) in row.reason
+        assert name[0] not in "=@" or "leave it out" in row.reason
 
 
 def test_one_name_has_one_form() -> None:
