@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from ..dataset.load import EMBEDDED
+from ..dataset.load import EMBEDDED, rows_by_config
 from ..generation.settings import AgentSettings
-from .options import DatasetSpec, Track, chosen_row, options, rows_by_config
+from .options import DatasetSpec, Track, chosen_row, options
 from .outcomes import answers_dict, answers_text, exit_status
 from .output import Json, emit, print_err, print_out, progress_bar
 

@@ -133,18 +133,14 @@ def _estimate(settings: SamplingSettings, as_json: bool) -> None:
     from ..dataset.load import load_rows
     from ..generation.sampling import estimate
 
-    planned = estimate(settings, load_rows(settings.dataset, settings.config, settings.instances))
-    cost = "unknown without --prices"
-    if planned.prompts_usd is not None:
-        replies = "the replies are extra" if planned.most_usd is None else f"at most {planned.most_usd:.4f} USD in all"
-        cost = f"{planned.prompts_usd:.4f} USD for the prompts, {replies}"
-    rows = [
-        ["requests", f"{planned.requests:,}"],
-        ["from earlier calls", f"{planned.kept:,}"],
-        ["prompt tokens", f"about {planned.prompt_tokens:,}"],
-        ["cost", cost],
-    ]
-    emit(vars(planned), as_json, ("", (["dry run", "number"], rows)))
+    facts = estimate(settings, load_rows(settings.dataset, settings.config, settings.instances))
+    cost, most = "unknown without --prices", facts["most_usd"]
+    if facts["prompts_usd"] is not None:
+        replies = "the replies are extra" if most is None else f"at most {most:.4f} USD in all"
+        cost = f"{facts['prompts_usd']:.4f} USD for the prompts, {replies}"
+    counts = [["requests", f"{facts['requests']:,}"], ["from earlier calls", f"{facts['kept']:,}"]]
+    costs = [["prompt tokens", f"about {facts['prompt_tokens']:,}"], ["cost", cost]]
+    emit(facts, as_json, ("", (["dry run", "number"], [*counts, *costs])))
 
 
 def _sample(settings: SamplingSettings, quiet: bool) -> "SamplingSummary":

@@ -2,8 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
@@ -150,24 +149,9 @@ def tasks_and_drafts(
 
 def chosen_row(instance: str, dataset: str) -> "DatasetRow":
     """Load the row of an instance from any configuration."""
+    from ..dataset.load import rows_by_config
     from ..dataset.rows import choose_rows
 
     rows = [row for group in rows_by_config([instance], dataset).values() for row in group]
     [row] = choose_rows(rows, [instance])
     return row
-
-
-def rows_by_config(instances: Collection[str], dataset: str) -> "dict[str, list[DatasetRow]]":
-    """Load one configuration after the other until these instances, which may be unknown, are loaded."""
-    from ..dataset.load import load_rows
-    from ..loader import CONFIGS, NoConfigError
-
-    loaded: dict[str, list[DatasetRow]] = {}
-    missing = set(instances)
-    for config in CONFIGS:
-        with suppress(NoConfigError):
-            loaded[config] = load_rows(dataset, config)
-            missing -= {row["instance_id"] for row in loaded[config]}
-        if not missing:
-            break
-    return loaded

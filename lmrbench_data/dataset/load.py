@@ -65,23 +65,29 @@ def check_config(instances: Iterable[str], rows: Iterable[DatasetRow], spec: str
     Raises:
         ArgumentError: one does; the message names its configuration.
     """
-    missing = set(instances) - {row["instance_id"] for row in rows}
-    configs = _configs_by_id(spec) if missing else {}
-    for name in sorted(missing & configs.keys()):
-        raise ArgumentError("config", f"{name} belongs to the configuration {configs[name]}")
-
-
-def _configs_by_id(spec: str | Path) -> dict[str, str]:
-    """Return instance id → configuration of all rows of a dataset."""
     from ..tasks.task_folders import configs_by_id
 
-    if str(spec) == EMBEDDED:
-        return configs_by_id()
-    configs: dict[str, str] = {}
+    if missing := set(instances) - {row["instance_id"] for row in rows}:
+        if str(spec) == EMBEDDED:
+            configs = configs_by_id()
+        else:
+            groups = rows_by_config(missing, spec).items()
+            configs = {row["instance_id"]: config for config, group in groups for row in group}
+        for name in sorted(missing & configs.keys()):
+            raise ArgumentError("config", f"{name} belongs to the configuration {configs[name]}")
+
+
+def rows_by_config(instances: Iterable[str], spec: str | Path) -> dict[str, list[DatasetRow]]:
+    """Load one configuration after the other until these instances, which may be unknown, are loaded."""
+    loaded: dict[str, list[DatasetRow]] = {}
+    missing = set(instances)
     for config in CONFIGS:
         with contextlib.suppress(NoConfigError):
-            configs |= {row["instance_id"]: config for row in load_rows(spec, config)}
-    return configs
+            loaded[config] = load_rows(spec, config)
+            missing -= {row["instance_id"] for row in loaded[config]}
+        if not missing:
+            break
+    return loaded
 
 
 def _embedded_rows(config: str, instances: Collection[str]) -> list[DatasetRow]:

@@ -11,18 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import InputError
+from ..base.errors import InputError, LoadError
 from ..base.hub_client import check_rights, commit, hub_errors, tags
-from ..loader import (
-    CONFIGS,
-    DATA_FILE,
-    FUNCTION,
-    HubUnavailableError,
-    LoadError,
-    NoConfigError,
-    data_file,
-    dataset_sha256,
-)
+from ..loader import CONFIGS, DATA_FILE, FUNCTION, HubUnavailableError, NoConfigError, data_file, dataset_sha256
 from ..tasks.manifest import Benchmark
 from .build import FILES, write_dataset
 from .load import load_rows

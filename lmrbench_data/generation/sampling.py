@@ -39,26 +39,15 @@ class SamplingSummary(AnswerSummary):
     """Answers that were cut at the token limit."""
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """The requests that a call would send, if none has to be repeated."""
-
-    requests: int
-    kept: int
-    """Answers of earlier calls."""
-    prompt_tokens: int
-    """An estimate of all prompts together."""
-    prompts_usd: float | None
-    """US dollars for the prompts; None if there is no price."""
-    most_usd: float | None
-    """US dollars if each reply takes all tokens that it may; None if there is no price or no limit of tokens."""
-
-
-def estimate(settings: SamplingSettings, rows: Sequence[DatasetRow]) -> Estimate:
+def estimate(settings: SamplingSettings, rows: Sequence[DatasetRow]) -> dict[str, Any]:
     """Estimate what `sample` would ask for, with the same checks; ask nothing, write nothing and need no key.
 
     Args:
         rows: the rows of the dataset.
+
+    Returns:
+        The numbers of requests and of answers `kept` from earlier calls, the tokens of all prompts, and US dollars for
+        them and at most for all; None without a price, or without a limit of a reply's tokens.
 
     Raises:
         InputError: see `sample`.
@@ -74,13 +63,13 @@ def estimate(settings: SamplingSettings, rows: Sequence[DatasetRow]) -> Estimate
     tokens = {row["instance_id"]: _build(settings, row, papers[row["instance_id"]]).tokens for row in chosen}
     total = sum(tokens[job.row["instance_id"]] for job in missing)
     price, reply = settings.price(), settings.max_tokens
-    return Estimate(
-        len(missing),
-        len(chosen) * settings.samples - len(missing),
-        total,
-        price.cost((total, 0)) if price else None,
-        price.cost((total, reply * len(missing))) if price and reply else None,
-    )
+    return {
+        "requests": len(missing),
+        "kept": len(chosen) * settings.samples - len(missing),
+        "prompt_tokens": total,
+        "prompts_usd": price.cost((total, 0)) if price else None,
+        "most_usd": price.cost((total, reply * len(missing))) if price and reply else None,
+    }
 
 
 def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Progress | None = None) -> SamplingSummary:
