@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from lmrbench_data.cli import main
+from lmrbench_data.cli.options import _flags
 
 PROGRAM = (sys.executable, "-c", "from lmrbench_data.cli import main; main()")
 
@@ -35,7 +36,7 @@ def in_process(*arguments: str | Path, cwd: Path | None = None, **variables: str
     status: Any = 0
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         patch.setattr(sys, "argv", ["lmrbench", *map(str, arguments)])
-        patch.setattr("lmrbench_data.cli.options._flags", {})  # of an earlier command in this process
+        _flags.clear()  # of an earlier command in this process
         for name, value in variables.items():
             patch.setenv(name, value)
         if cwd:
