@@ -38,7 +38,7 @@ def table_sources() -> dict[str, dict[str, float]]:
     objects = knowledge["parametric_object"]
     knowledge = knowledge[[is_parametric_object_not_in_the_prompt(object_, relations) for object_ in objects]]
     knowledge = remove_entity_overlap_between_relation_groups(knowledge.sample(frac=1, random_state=3))
-    counter = generate_counter_parametric_knowledge_dataset(knowledge, 2)
+    counter = generate_counter_parametric_knowledge_dataset(knowledge, 3)
 
     tokens = get_objects_to_first_token_id_dict(knowledge)
     answers = knowledge.set_index(["statement_subject", "rel_lemma"])["log_probability_parametric_object_first_token"]
@@ -72,4 +72,18 @@ def table_sources() -> dict[str, dict[str, float]]:
             "early layers": float(values[:2].mean()),
             "late layers": float(values[2:].mean()),
         }
+    return table
+
+
+def table_removal() -> dict[str, dict[str, float]]:
+    """Triplets that are kept of random tables with few names: how many, and their mean place, counted from 0."""
+    table = {}
+    for number in range(1, 5):
+        numbers = np.random.default_rng(number)
+        columns = {"relation_group_id": (5, "group"), "statement_subject": (14, "s"), "parametric_object": (11, "o")}
+        frame = pd.DataFrame(
+            {name: [f"{word} {n}" for n in numbers.integers(0, most, 26)] for name, (most, word) in columns.items()}
+        )
+        kept = remove_entity_overlap_between_relation_groups(frame)
+        table[f"random table {number}"] = {"kept": float(len(kept)), "mean place": float(np.mean(kept.index))}
     return table
