@@ -60,8 +60,7 @@ def score_again(log: Any, toy: Path) -> Any:
 
     write_eval_log(log.model_copy(update={"results": None, "samples": [_without_scores(item) for item in log.samples]}))
     program = str(Path(sys.executable).with_name("inspect"))
-    line = [program, "score", log.location, "--scorer", "lmrbench_data/verdict", "--action", "overwrite", "--overwrite"]
-    line += ["-S", f"dataset={toy}", "-S", "sandbox=local", "-S", "track=contract", "--display", "plain"]
+    line = [program, "score", log.location, "--overwrite", "--display", "plain"]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"MY_API_KEY": "k"}
     done = subprocess.run(line, cwd=toy, env=environment, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
