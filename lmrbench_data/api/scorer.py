@@ -160,7 +160,8 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
                 raise InputError(f"{place}: this scorer has no instance {name!r}{did_you_mean(name, self._rows)}")
             # A mistake of the caller, which would give every answer the reward 0.
             answers = [(form, row[form]) for form in FORMS if row.get(form) is not None]
-            if [isinstance(answer, (str, Mapping) if form in OBJECTS else str) for form, answer in answers] != [True]:
+            texts = [v.values() if form in OBJECTS and isinstance(v, Mapping) else [v] for form, v in answers]
+            if [all(isinstance(text, str | None) for text in answer) for answer in texts] != [True]:
                 columns = ", ".join(f"{name} ({type(value).__name__})" for name, value in row.items())
                 raise InputError(f"{place}: needs text in exactly one of {', '.join(FORMS)}; it has {columns}")
         found = prediction_of(place, named, self._rows.keys())

@@ -87,6 +87,7 @@ def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset:
         ([row(None)], r"row 0: .* exactly one of function, .* has .* goal_file \(NoneType\)"),
         ([row([{"role": "assistant", "content": TOY_ANSWER}])], r"goal_file \(list\)"),
         ([row({"role": "assistant", "content": TOY_ANSWER})], r"goal_file \(dict\)"),
+        ([{"instance_id": "toy-scale", "files": {"toy.py": [{"content": TOY_ANSWER}]}}], r"files \(dict\)"),
         ([row(TOY_ANSWER, function=TOY_ANSWER)], r"goal_file \(str\), function \(str\)"),
         (row(TOY_ANSWER), "rows: give a list of prediction rows, not {'goal_file'"),
         (None, "rows: give a list of prediction rows, not None"),
