@@ -5,6 +5,7 @@ their usual meaning.
 """
 
 import os
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ TITLE = os.environ.get("LMRBENCH_TITLE") or "LMR-Bench"
 RESULTS = ResultsDataset(os.environ.get("LMRBENCH_RESULTS") or "lmr-bench/results")
 #: The choice that filters nothing; all others start with `=`, so that no name in the dataset can collide with it.
 ALL = "all"
+#: The filters in the page's address, in the order of the menus' values.
+FILTERS = [field.name for field in fields(Filters)]
 #: Longest address that is read.
 MAX_ADDRESS = 4000
 #: Name → address in the header; another benchmark sets its own, as NAME=ADDRESS with spaces between.
@@ -62,6 +65,8 @@ ABOUT = """## How to read this
 - **Setting and configuration** are menus: each has its own ranking. A model is ranked by its latest verified run, not
   by its best one; the row says how many runs there are. Equal predictions are ranked once, under the name that was
   verified first.
+- **Level** of underspecified papers: *easy* ones leave some decisions open and report tables that show them apart,
+  *hard* ones leave all of them open and report one table. The menu ranks the models on the rows of one level.
 - **Baselines** have no rank: *golden* is the reference's own function, *masked* the repository as the model gets it.
   A dataset is published only if golden passes and masked fails every task.
 - **Verified**: a maintainer has evaluated the predictions again in Docker, on the published seeds and on secret ones,
@@ -85,24 +90,26 @@ class Menu(gr.Dropdown):
         return payload if isinstance(payload, str) else None
 
 
-def show(
-    config: str | None, version: str | None, setting: str | None, category: str | None, *, reload: bool = False
-) -> tuple[Any, Any, Any, Any, str]:
-    """Return the four menus and the board for their values."""
+def show(*values: str | None, reload: bool = False) -> tuple[Any, ...]:
+    """Return the menus and the board for the menus' values; both are in the order of `FILTERS`."""
     snapshot = RESULTS.get(reload=reload)
-    board = make_board(snapshot, Filters(_chosen(config), _chosen(version), _chosen(setting), _chosen(category)))
-    configs = Menu(_choices(board.configs), value=_value(board.filters.config))
-    versions = Menu(_choices(board.versions), value=_value(board.filters.version))
-    settings = Menu(_choices(board.settings), value=_value(board.filters.setting))
-    categories = Menu([("All", ALL), *_choices(board.categories)], value=_value(board.filters.category))
-    return configs, versions, settings, categories, render(snapshot, board)
+    board = make_board(snapshot, Filters(*map(_chosen, values)))
+    lists = board.configs, board.versions, board.settings, board.levels, board.categories
+    menus = [
+        Menu(
+            [*([("All", ALL)] if name in ("level", "category") else []), *_choices(names)],
+            value=_value(getattr(board.filters, name)),
+            visible=name != "level" or bool(names),
+        )
+        for name, names in zip(FILTERS, lists, strict=True)
+    ]
+    return *menus, render(snapshot, board)
 
 
-def start(address: str | None) -> tuple[Any, Any, Any, Any, str]:
+def start(address: str | None) -> tuple[Any, ...]:
     """Return the menus and the board for the filters in the page's address, such as `config=method&setting=agent`."""
     kept = parse_qs((address or "")[:MAX_ADDRESS], keep_blank_values=True)
-    chosen = (f"={kept[name][0]}" if name in kept else None for name in ("config", "version", "setting", "category"))
-    return show(*chosen)
+    return show(*(f"={kept[name][0]}" if name in kept else None for name in FILTERS))
 
 
 def _choices(names: list[str]) -> list[tuple[str, str]]:
@@ -127,6 +134,7 @@ def build() -> gr.Blocks:
             config = menu(label="Configuration", elem_id="config")
             setting = menu(label="Setting", elem_id="setting")
             version = menu(label="Benchmark version", elem_id="version")
+            level = menu(label="Level", elem_id="level", visible=False)
             category = menu(label="Category", elem_id="category")
             reload = gr.Button("Reload", elem_id="reload", size="sm", min_width=100, scale=0)
         # Invisible: the page's address goes through it to the server.
@@ -134,7 +142,7 @@ def build() -> gr.Blocks:
         scripts = [(HERE / name).read_text(encoding="utf-8") for name in ("charts.js", "board.js")]
         board = gr.HTML(js_on_load="\n".join(scripts), apply_default_css=False)
         gr.Markdown(ABOUT, elem_id="about")
-        inputs = [config, version, setting, category]
+        inputs = [config, version, setting, level, category]
         outputs = [*inputs, board]
         quietly: dict[str, Any] = {"api_visibility": "private", "show_progress": "minimal"}
         page.load(start, [address], outputs, js="() => location.hash.slice(1)", **quietly)

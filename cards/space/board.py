@@ -20,11 +20,12 @@ TRACKS = {"paper": "reproduced", "contract": "robust"}
 
 @dataclass(frozen=True)
 class Filters:
-    """The filters of the page; None means all categories, the newest version, the default configuration and setting."""
+    """The filters of the page; None means the newest version, the default configuration and setting, and all rows."""
 
     config: str | None = None
     version: str | None = None
     setting: str | None = None
+    level: str | None = None
     category: str | None = None
 
 
@@ -93,6 +94,7 @@ class Board:
     configs: list[str]
     versions: list[str]
     settings: list[str]
+    levels: list[str]
     categories: list[str]
     tracks: list[Track]
     tasks: dict[str, tuple[Task, Record]]
@@ -117,7 +119,10 @@ def make_board(snapshot: Snapshot, filters: Filters) -> Board:
     names = {entry.setting for item in records for entry in item.entries}
     settings = sorted(names, key=lambda name: (name != DEFAULT_SETTING, name))
     setting = filters.setting if filters.setting in settings else next(iter(settings), None)
-    tasks = {name: (task, item) for item in records for name, task in item.tasks.items()}
+    levels = sorted({entry.row_level for item in records for entry in item.entries} - {""})
+    row_level = filters.level if filters.level in levels else None
+    every = {name: (task, item) for item in records for name, task in item.tasks.items()}
+    tasks = {name: item for name, item in every.items() if row_level in (None, item[0].level)}
     categories = sorted({task.category for task, _ in tasks.values()})
     category = filters.category if filters.category in categories else None
     selected = {name: item for name, item in tasks.items() if category in (None, item[0].category)}
@@ -126,7 +131,7 @@ def make_board(snapshot: Snapshot, filters: Filters) -> Board:
         Line(item, entry, score)
         for item in records
         for entry in item.entries
-        if entry.setting == setting
+        if (entry.setting, entry.row_level) == (setting, row_level or "")
         and (score := entry.overall if category is None else entry.categories.get(category)) is not None
     ]
     tracks = []
@@ -136,8 +141,8 @@ def make_board(snapshot: Snapshot, filters: Filters) -> Board:
         for item, spread in zip(ranked, spreads, strict=False):
             item.spread = min(spread[0], item.rank), max(spread[1], item.rank)
         tracks.append(Track(name, level, ranked))
-    chosen = Filters(config, version, setting, category)
-    return Board(chosen, configs, versions, settings, categories, tracks, selected)
+    chosen = Filters(config, version, setting, row_level, category)
+    return Board(chosen, configs, versions, settings, levels, categories, tracks, selected)
 
 
 def rank(lines: Iterable[Line]) -> list[Ranked]:

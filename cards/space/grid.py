@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from base.record import JUDGED, TaskResult
+from base.record import JUDGED, Task, TaskResult
 from board import Board, Line, Ranked
 
 #: Number of models that have a column, from the top of the ranking.
@@ -42,9 +42,7 @@ class Row(NamedTuple):
     """An instance with one cell per column."""
 
     instance: str
-    category: str
-    paper: str
-    url: str
+    task: Task
     cells: list[Cell]
 
 
@@ -52,11 +50,7 @@ def make_grid(board: Board, ranked: Sequence[Ranked]) -> list[Row]:
     """Make the grid of the top models, sorted by category."""
     lines = [item.latest for item in ranked[:MAX_COLUMNS]]
     tasks = sorted(board.tasks.items(), key=lambda item: (item[1][0].category, item[0]))
-    return [
-        Row(name, task.category, task.paper, task.url, [_cell(line, name) for line in lines])
-        for name, (task, _) in tasks
-        if lines
-    ]
+    return [Row(name, task, [_cell(line, name) for line in lines]) for name, (task, _) in tasks if lines]
 
 
 def _cell(line: Line, name: str) -> Cell:

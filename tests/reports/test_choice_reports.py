@@ -1,13 +1,17 @@
 """Reports on altered papers: which choices an answer read, recited or settled, in every form of a report."""
 
+import csv
+import io
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import lmrbench_data as lmr
 from lmrbench_data.base.shares import Share
 from lmrbench_data.dataset.build import build_rows, write_dataset
 from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
-from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
+from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED, row_sha256
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import record_tasks
@@ -25,20 +29,34 @@ EDITS = {
 }
 
 
-def evaluated(config: str, benchmark: Path, sandbox: Sandbox, edits: dict[str, tuple[str, str] | None]) -> lmr.Run:
-    """Evaluate an answer of each model to the toy's first row of a configuration."""
+def evaluated(
+    config: str,
+    benchmark: Path,
+    sandbox: Sandbox,
+    edits: dict[str, tuple[str, str] | None],
+    hard: tuple[str, str] | None = None,
+) -> lmr.Run:
+    """Evaluate an answer of each model to the toy's first row of a configuration.
+
+    Args:
+        hard: what every model puts in place of the code of that row's hard twin; no such row without it.
+    """
     add_toy_choices(benchmark)
     tasks = load_tasks(benchmark=benchmark, config=config)
     list(record_tasks(tasks, sandbox))
     rows: list[DatasetRow] = build_rows(tasks)[:1]
+    if hard:
+        twin: Any = {**rows[0], "instance_id": "toy-underspecified-2", "level": "hard"}
+        rows.append({**twin, "row_sha256": row_sha256(twin)})
     folder = benchmark.parent
     write_dataset([], folder / "data", load_benchmark(benchmark), others={config: rows})
     files = golden_files_of(rows[0])
     answers = []
-    for model, edit in edits.items():
-        text = files["window.py"].replace(*edit) if edit else "Sorry."
-        answer = {"instance_id": rows[0]["instance_id"], "model_name_or_path": model, "track": "paper"}
-        answers.append({**answer, "files": {**files, "window.py": text}})
+    for model, own in edits.items():
+        for row, edit in zip(rows, (own, hard), strict=False):
+            text = files["window.py"].replace(*edit) if edit else "Sorry."
+            answer = {"instance_id": row["instance_id"], "model_name_or_path": model, "track": "paper"}
+            answers.append({**answer, "files": {**files, "window.py": text}, "metadata": {"cpu_s": 5}})
     return lmr.evaluate(answers, folder / "run", dataset=str(folder / "data"), config=config, sandbox="local")
 
 
@@ -66,13 +84,49 @@ def test_open_choices_are_settled_and_corrected_for_chance(toy_benchmark: Path, 
     assert dict(frame["choices_settled"]) == {"settler": 1.0, "guesser": 0.5, "talker": 0.0}
     report = run.report()
     text = report.to_markdown()
-    assert "guesser: settled 50.0 % of the open choices; guessing settles 33.3 %, reciting the published" in text
+    assert (
+        "guesser: settled 50.0 % of the open choices of easy rows; guessing settles 33.3 %, reciting the published"
+        in text
+    )
     shares = "33.3 % | 50.0 % | 0.00 | 100.0 % (1/1) | 0.0 % (0/1)"
     assert f"| guesser | 50.0 % (1/2) | {Share(1, 2, 1).bounds} | {shares} |" in text
     settled = {score["model_name_or_path"]: score["settled"] for score in report.to_dict()["scores"]}
     assert (settled["settler"]["corrected"], settled["talker"]["corrected"]) == (1.0, -1.0)
     assert "recited" not in text
     assert "searches_table" not in text
+    assert "## Open choices, easy rows" in text
+    assert "by_level" not in report.to_dict()["scores"][0], "one level splits nothing"
+
+
+def test_easy_and_hard_rows_have_lines_of_their_own(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    edits: dict[str, tuple[str, str] | None] = {"settler": ("", "")}
+    run = evaluated(UNDERSPECIFIED, toy_benchmark, local_sandbox, edits, hard=("** 0.5", "** 1"))
+    report = run.report()
+    text = report.to_markdown()
+    for name, rate, settled, cpu in (
+        ("settler", "50.0 % (1/2)", "75.0 % (3/4)", "5.0"),
+        ("settler, easy", "100.0 % (1/1)", "100.0 % (2/2)", "5.0"),
+        ("settler, hard", "0.0 % (0/1)", "50.0 % (1/2)", "-"),
+    ):
+        assert f"| {name} | paper | {rate} |" in text
+        assert f"| {name} | {settled} |" in text
+        assert f"| {name} | 5.0 | {cpu} |" in text
+    [score] = report.to_dict()["scores"]
+    assert {level: part["settled"]["count"] for level, part in score["by_level"].items()} == {"easy": 2, "hard": 1}
+    answers = list(csv.DictReader(io.StringIO(report.to_csv())))
+    assert [(row["row_level"], row["reproduced"], row["cpu_s"]) for row in answers] == [
+        ("easy", "1", "5.0"),
+        ("hard", "0", "5.0"),
+    ]
+    page = report.to_html()
+    assert '<div class="who">settler, hard</div>' in page
+    assert "4 functions in 2 files, hard</small>" in page
+    for path in run.report().save_figures(toy_benchmark.parent / "figures"):
+        if path.name in ("scores.svg", "settled.svg"):
+            assert "settler, hard" in path.read_text()
+    facts = run.path / "run.json"
+    facts.write_text(json.dumps({name: value for name, value in run.facts.items() if name != "levels"}))
+    assert "settler, hard" not in run.report().to_markdown(), "an older run has no levels"
 
 
 def test_answer_that_can_search_the_tables_settles_nothing(toy_benchmark: Path, local_sandbox: Sandbox) -> None:

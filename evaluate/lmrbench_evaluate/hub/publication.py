@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.base.archive import gzip_bytes
@@ -24,9 +24,8 @@ from lmrbench_data.tasks.guessing import SettledChoice, by_truth, corrected
 
 from ..judge.judgement_log import read_judgements
 from ..predictions.prediction import AnswerKey
-from ..reports.scores import ModelScore, score_runs
+from ..reports.scores import ModelScore, score_runs, with_levels
 from ..reports.sections import first_reason
-from ..reports.spending import read_spending
 from ..reports.tally import Tally
 from ..runs.folder import FACTS, LOGS, PREDICTIONS, RunFolder, benchmark_title
 from ..verdict.choices import counted_choices
@@ -161,11 +160,10 @@ def make_record(verified: Verification, verified_by: str, is_repo: Callable[[str
     rows_of: dict[_EntryKey, list[ResultRow]] = defaultdict(list)
     for row in verified.rows:
         rows_of[row["model_name_or_path"], row["setting"], row["track"]].append(row)
-    costs = {key: amounts.get("cost_usd") for key, amounts in read_spending(RunFolder(verified.folder)).items()}
     judges = {answer: shown(item.model) for answer, item in read_judgements(verified.folder).items() if item.category}
-    entries = [_entry(score, rows_of[score.key], costs, judges) for score in score_runs([verified.folder])]
+    entries = [_entry(score, rows_of[score.key], judges) for score in with_levels(score_runs([verified.folder]))]
     tasks = {
-        name: Task(category=row["category"], paper=row["paper_title"], url=row["paper_url"])
+        name: Task(category=row["category"], paper=row["paper_title"], url=row["paper_url"], level=row.get("level", ""))
         for name, row in verified.instances.items()
     }
     return Record(
@@ -195,18 +193,19 @@ def make_record(verified: Verification, verified_by: str, is_repo: Callable[[str
 def _entry(
     score: ModelScore,
     rows: list[ResultRow],
-    costs: Mapping[AnswerKey, float | None],
     judges: Mapping[AnswerKey, str],
 ) -> Entry:
-    """Return the rates and results of one model, setting and track of a run."""
+    """Return the rates and results of one model, setting and track of a run, on all rows or those of one level."""
+    rows = [row for row in rows if row["instance_id"] in score.scope]
     answers = sorted(f"{row['instance_id']}\n{row['prediction_sha256']}" for row in rows)
     by_task: dict[str, list[ResultRow]] = defaultdict(list)
     for row in rows:
         by_task[row["instance_id"]].append(row)
 
-    def make_score(tally: Tally, names: Iterable[str]) -> Score:
+    def make_score(tally: Tally, names: Collection[str]) -> Score:
         group = [row for name in names for row in by_task[name]]
-        stated = [cost for row in group if (cost := costs.get(AnswerKey.of(row).row)) is not None]
+        amounts = [answer.amounts for name in names for answer in score.answers.get(name, ())]
+        stated = [numbers["cost_usd"] for numbers in amounts if "cost_usd" in numbers]
         choices = [SettledChoice.of(choice) for row in group for choice in counted_choices(row)]
         read_published, published = by_truth(choices)[True]
         return Score(
@@ -233,6 +232,7 @@ def _entry(
         setting=score.setting,
         track=score.track,
         level=score.headline.value,
+        row_level=score.part,
         samples=score.samples,
         judges=sorted({judges[answer] for row in rows if (answer := AnswerKey.of(row).question) in judges}),
         fingerprint=hashlib.sha256("\n".join(answers).encode("utf-8", "surrogatepass")).hexdigest(),

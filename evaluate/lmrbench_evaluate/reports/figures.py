@@ -24,7 +24,7 @@ from lmrbench_data.base.text_table import csv_cell
 from lmrbench_data.tasks.guessing import chance, reciting
 
 from .score_tables import column, levels
-from .scores import READ, ModelScore
+from .scores import READ, ModelScore, only_level, with_levels
 
 if TYPE_CHECKING:
     from .report import Report
@@ -91,12 +91,18 @@ def _name(score: ModelScore, scores: Sequence[ModelScore]) -> str:
     return one_line(column(score, scores)) + ("" if score.complete else " [incomplete]")
 
 
+def _with_levels(scores: Named) -> Named:
+    """Return the scores, each followed by those on its easy and on its hard rows if it has both."""
+    split = with_levels(score for _, score in scores)
+    return [(_name(score, split), score) for score in split]
+
+
 # --- figures ----------------------------------------------------------------------------------------------------------
 
 
 def draw_scores(scores: Named) -> Figure | None:
     """Draw the level that ranks the track with its interval, and the other level."""
-    shown = [(name, score) for name, score in scores if score.overall.graded]
+    shown = [(name, score) for name, score in _with_levels(scores) if score.overall.graded]
     level = scores[0][1].headline
     others = {
         f"{other}": lambda score, other=other: score.overall.share(other).value
@@ -108,7 +114,7 @@ def draw_scores(scores: Named) -> Figure | None:
 
 def draw_settled(scores: Named) -> Figure | None:
     """Draw the share of open choices that each model settled, and the shares that guessing and reciting settle."""
-    shown = [(name, score) for name, score in scores if score.has_open_choices]
+    shown = [(name, score) for name, score in _with_levels(scores) if score.open_choices]
     others = {
         "guessing": lambda score: chance(score.open_choices),
         "reciting": lambda score: reciting(score.open_choices),
@@ -185,7 +191,7 @@ def _forest(
     """Draw a row per model: a share with its 95 % interval, and other values as diamonds."""
     if not scores:
         return None
-    figure, axes = _rows([name for name, _ in scores], label)
+    figure, axes = _rows([name for name, _ in scores], label + only_level(score for _, score in scores))
     places = list(range(len(scores)))
     values, below, above = zip(*(_percent(share(score)) for _, score in scores), strict=True)
     axes.errorbar(
@@ -245,16 +251,19 @@ def _with_legend(figure: Figure, axes: Axes) -> Figure:
 def _tables(report: "Report") -> dict[str, pd.DataFrame]:
     """Return the tables that have rows: scores, paired differences, the ranking level by category."""
     scores, categories = [], []
-    for score in report.scores:
-        record: dict[str, Any] = {"Model": _name(score, report.scores), "Track": score.track}
+    split = with_levels(report.scores)
+    for score in split:
+        record: dict[str, Any] = {"Model": _name(score, split), "Track": score.track}
         for level in levels(report.scores):
             share, title = score.overall.share(level), str(level).capitalize()
             record[title] = 100 * (share.value or 0) if score.overall.graded else None
             record[f"{title}, 95 % CI"] = _bounds(share.interval)
         scores.append(record)
+    for score in report.scores:
+        model = _name(score, report.scores)
         for name, tally in sorted(score.categories.items()):
             value = 100 * (tally.share(score.headline).value or 0) if tally.graded else None
-            categories.append({"Category": name, "n": tally.instances, "Model": record["Model"], "value": value})
+            categories.append({"Category": name, "n": tally.instances, "Model": model, "value": value})
     pairs = [
         {
             "Level": str(pair.level),

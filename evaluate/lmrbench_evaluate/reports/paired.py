@@ -77,17 +77,16 @@ def compare_pairs(scores: Sequence[ModelScore], names: Sequence[str]) -> list[Pa
     Args:
         names: the name of each of `scores`.
     """
-    return [pair for level in Level for pair in _at_level(scores, names, level)]
-
-
-def _at_level(scores: Sequence[ModelScore], names: Sequence[str], level: Level) -> list[Pair]:
-    pairs = [
-        pair
-        for (one, first), (other, second) in itertools.combinations(zip(scores, names, strict=True), 2)
-        if (pair := compare(one, other, first, second, level)).instances >= MIN_SHARED
-    ]
-    adjusted = holm([pair.p for pair in pairs])
-    return [dataclasses.replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True)]
+    adjusted: list[Pair] = []
+    for level in Level:
+        pairs = [
+            pair
+            for (one, first), (other, second) in itertools.combinations(zip(scores, names, strict=True), 2)
+            if (pair := compare(one, other, first, second, level)).instances >= MIN_SHARED
+        ]
+        p_values = holm([pair.p for pair in pairs])
+        adjusted += (dataclasses.replace(pair, p_holm=p) for pair, p in zip(pairs, p_values, strict=True))
+    return adjusted
 
 
 def compare(one: ModelScore, other: ModelScore, first: str, second: str, level: Level) -> Pair:

@@ -30,6 +30,7 @@ from .paired import Pair, compare_pairs
 from .score_tables import column
 from .scores import ModelScore, score_runs
 from .sections import failures, notes, tables
+from .spending import NAMES
 
 #: Extensions of the formats that a report can be saved in.
 FORMS = (".md", ".json", ".csv", ".html")
@@ -100,7 +101,7 @@ class Report:
     def to_csv(self) -> str:
         """Return one CSV row per answer, for a spreadsheet."""
         header = ["run", "model_name_or_path", "setting", "track", "instance_id", "category", "sample"]
-        header += [*map(str, Level), "status", "core_status", "judge"]
+        header += [*map(str, Level), "status", "core_status", "judge", "row_level", *NAMES]
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(header)
@@ -110,7 +111,9 @@ class Report:
                     names = score.run, *score.key, instance, score.scope[instance]
                     levels = (int(reaches(answer.outcome, level)) for level in Level)
                     verdict = *levels, answer.status, answer.core_status, answer.judged or ""
-                    writer.writerow([*map(csv_cell, names), answer.sample, *verdict])
+                    numbers = (answer.amounts.get(name, "") for name in NAMES)
+                    row_level = csv_cell(score.levels.get(instance, ""))
+                    writer.writerow([*map(csv_cell, names), answer.sample, *verdict, row_level, *numbers])
         return out.getvalue()
 
     def to_html(self) -> str:

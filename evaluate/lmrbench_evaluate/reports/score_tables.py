@@ -47,7 +47,8 @@ def summary_table(scores: Sequence[ModelScore]) -> Table:
     rows = []
     for score in scores:
         cells = [score.run] if several else []
-        cells += [score.name + ("" if score.complete else " [incomplete]"), score.track]
+        name = f"{score.name}, {score.part}" if score.part else score.name
+        cells += [name + ("" if score.complete else " [incomplete]"), score.track]
         for level in shown:
             share = score.overall.share(level)
             # Where nothing was graded, no answer failed either.
@@ -93,8 +94,8 @@ def settled_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of choices that papers leave open: settled, and beside it what needs no experiment."""
     rows = []
     for score in scores:
-        if score.has_open_choices:
-            share, choices = score.settled(), score.open_choices
+        if choices := score.open_choices:
+            share = score.settled()
             beyond, groups = corrected(choices), by_truth(choices)
             rows.append(
                 [
@@ -245,7 +246,8 @@ def column(score: ModelScore, scores: Sequence[ModelScore]) -> str:
     settings, tracks = ({getattr(other, part) for other in scores} for part in ("setting", "track"))
     name = score.name if len(settings) > 1 else score.model
     name = f"{name}, {score.track}" if len(tracks) > 1 else name
-    clash = sum(other.key == score.key for other in scores) > 1
+    name = f"{name}, {score.part}" if score.part else name
+    clash = any(other.key == score.key and other.run != score.run for other in scores)
     return f"{score.run}: {name}" if clash else name
 
 

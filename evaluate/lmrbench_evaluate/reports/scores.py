@@ -5,25 +5,27 @@ graded ones. A run with infra errors is incomplete. The judge's shares are of al
 missing, malformed or too long to be shown; answers that it was not asked about or failed to judge are counted apart.
 """
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.shares import Share, ranking_key, ranking_level
 from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
+from lmrbench_data.tasks.experiments import LEVELS as ROW_LEVELS
 from lmrbench_data.tasks.guessing import SettledChoice, by_truth, chance, corrected, reciting
 
 from ..judge.judgement_log import read_judgements
-from ..predictions.prediction import AnswerKey, was_cut
+from ..predictions.prediction import AnswerKey
 from ..runs.folder import RunFolder
 from ..runs.result_log import METHOD_KEYS
 from ..verdict.choices import NONE, OTHER, PUBLISHED, STATED
 from ..verdict.levels import MISSING, TRACK_ORDER, Level
 from ..verdict.verdict import Status
-from .spending import Spending, read_numbers
+from .spending import Spending
 from .stats import all_of_k, pass_at_k
 from .tally import ScoredAnswer, Tally, share_dict
 
@@ -47,11 +49,19 @@ class ModelScore:
     answers: dict[str, list[ScoredAnswer]]
     """Instance id → its answers, in the order of samples."""
     complete: bool
-    spending: Spending = field(default_factory=Spending)
+    levels: Mapping[str, str] = field(default_factory=dict)
+    """Instance id → level of its row; empty where rows have none."""
+    samples: int = 0
+    part: str = ""
+    """The level, if the score is a part of another one."""
 
     def __post_init__(self) -> None:
         # Every instance has the same weight, however many samples it has.
-        self.samples = max(map(len, self.answers.values()))
+        self.samples = self.samples or max(map(len, self.answers.values()))
+        self.spending = Spending()
+        for answer in itertools.chain.from_iterable(self.answers.values()):
+            self.spending.add(answer.amounts, answer.outcome)
+            self.spending.cut += answer.cut
         self.instances = {name: self._tally(name) for name in sorted(self.scope)}
         self.categories = {category: Tally() for category in self.scope.values()}
         self.overall = Tally()
@@ -81,6 +91,23 @@ class ModelScore:
     def key(self) -> tuple[str, str, str]:
         """Identity among the scores of its run: model, setting, track."""
         return self.model, self.setting, self.track
+
+    @property
+    def row_level(self) -> str:
+        """The level of all rows, `easy` or `hard`; empty if they have several or none."""
+        found = {self.levels.get(name, "") for name in self.scope}
+        return found.pop() if len(found) == 1 and found <= set(ROW_LEVELS) else ""
+
+    @property
+    def by_level(self) -> list["ModelScore"]:
+        """The scores on the rows of each level; empty if all rows have one level or none."""
+        parts = []
+        for level in ROW_LEVELS:
+            scope = {name: category for name, category in self.scope.items() if self.levels.get(name) == level}
+            if 0 < len(scope) < len(self.scope):
+                answers = {name: items for name, items in self.answers.items() if name in scope}
+                parts.append(replace(self, scope=scope, answers=answers, part=level))
+        return parts
 
     @property
     def headline(self) -> Level:
@@ -122,11 +149,6 @@ class ModelScore:
         )
 
     @property
-    def has_open_choices(self) -> bool:
-        """Whether the answers are to papers that leave choices open."""
-        return any(answer.settled for _, answer in self._graded())
-
-    @property
     def searching(self) -> int:
         """The number of answers that hold numbers of their paper's tables."""
         return sum(answer.searches_table for _, answer in self._graded())
@@ -165,6 +187,7 @@ class ModelScore:
             "model_name_or_path": self.model,
             "setting": self.setting,
             "track": self.track,
+            **({"row_level": self.row_level} if self.row_level else {}),
             "headline": str(self.headline),
             "complete": self.complete,
             "samples": self.samples,
@@ -173,7 +196,7 @@ class ModelScore:
             "overall": self.overall.as_dict(),
             **({key: share_dict(self.parts(key)) for key in METHOD_KEYS} if self.is_on_methods else {}),
             **({"reading": readings} if self.has_readings else {}),
-            **({"settled": _settled(self)} if self.has_open_choices else {}),
+            **({"settled": _settled(self)} if self.open_choices else {}),
             **{
                 name: {
                     str(level): {str(k): round(value, 4) for k, value in self.pass_at(level, estimate).items()}
@@ -184,6 +207,7 @@ class ModelScore:
             "categories": {name: tally.as_dict() for name, tally in sorted(self.categories.items())},
             "instances": {name: dict(tally.outcomes) for name, tally in self.instances.items()},
             "judged": {name: dict(tally.judged) for name, tally in self.instances.items() if tally.judged},
+            **({"by_level": {part.part: part.as_dict() for part in parts}} if (parts := self.by_level) else {}),
         }
 
 
@@ -210,23 +234,29 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
     run = RunFolder(path)
     facts = run.facts
     judgements = read_judgements(path, judge_model)
+    metadata = {item.key.row: item.metadata for item in run.predictions}
     by_model: dict[tuple[str, str, str], dict[str, list[ScoredAnswer]]] = {}
     for row in run.rows():
         instance = row["instance_id"]
         if instance in facts["scope"]:
-            answer = ScoredAnswer.of(row, judgements.get(AnswerKey.of(row).question))
+            key = AnswerKey.of(row)
+            answer = ScoredAnswer.of(row, judgements.get(key.question), metadata.get(key.row))
             by_instance = by_model.setdefault((row["model_name_or_path"], row["setting"], row["track"]), {})
             by_instance.setdefault(instance, []).append(answer)
-    metadata = {item.key.row: item.metadata for item in run.predictions}
-    for key, answers in sorted(by_model.items()):
+    for names, answers in sorted(by_model.items()):
         in_order = {instance: sorted(items, key=lambda answer: answer.sample) for instance, items in answers.items()}
-        score = ModelScore(name, path, *key, facts["scope"], in_order, bool(facts.get("complete")))
-        for instance, items in in_order.items():
-            for answer in items:
-                about = metadata.get(AnswerKey(instance, *key, answer.sample))
-                score.spending.add(read_numbers(about), answer.outcome)
-                score.spending.cut += was_cut(about)
-        yield score
+        yield ModelScore(name, path, *names, facts["scope"], in_order, bool(facts.get("complete")), facts["levels"])
+
+
+def with_levels(scores: Iterable[ModelScore]) -> list[ModelScore]:
+    """Return each score, followed by those on its easy and on its hard rows if it has both."""
+    return [part for score in scores for part in (score, *score.by_level)]
+
+
+def only_level(scores: Iterable[ModelScore]) -> str:
+    """Return words for the level of all rows of these scores; empty if there are several or none."""
+    found = {score.row_level for score in scores}
+    return f", {found.pop()} rows" if len(found) == 1 and "" not in found else ""
 
 
 def paper_of(instance: str) -> str:

@@ -15,7 +15,7 @@ from ..verdict.levels import Level, outcome
 from ..verdict.verdict import Status
 from . import score_tables
 from .paired import MCNEMAR, MIN_SHARED, PERMUTATION
-from .scores import READ, ModelScore
+from .scores import READ, ModelScore, only_level, with_levels
 from .spending import OF_SUCCESS
 from .stats import all_of_k
 
@@ -50,18 +50,19 @@ COMPARABILITY = (
 def tables(report: "Report") -> list[tuple[str, Table]]:
     """Return the titles and tables of a report, without empty ones."""
     scores = report.scores
+    split = with_levels(scores)
     titled = [
-        ("Unit-test accuracy", score_tables.summary_table(scores)),
-        ("Outcomes", score_tables.outcome_table(scores)),
-        ("Functions of methods", score_tables.method_table(scores)),
+        ("Unit-test accuracy", score_tables.summary_table(split)),
+        ("Outcomes", score_tables.outcome_table(split)),
+        ("Functions of methods", score_tables.method_table(split)),
         ("Altered choices", score_tables.reading_table(scores)),
-        ("Open choices", score_tables.settled_table(scores)),
-        ("Share of graded answers", score_tables.graded_table(scores)),
-        ("pass@k", score_tables.pass_at_table(scores)),
-        ("pass^k", score_tables.pass_at_table(scores, all_of_k)),
+        (f"Open choices{only_level(scores)}", score_tables.settled_table(split)),
+        ("Share of graded answers", score_tables.graded_table(split)),
+        ("pass@k", score_tables.pass_at_table(split)),
+        ("pass^k", score_tables.pass_at_table(split, all_of_k)),
         ("Judge", score_tables.judge_table(scores)),
         ("Tests and judge", score_tables.cross_table(scores)),
-        ("Cost, tokens and time per answer", score_tables.spending_table(scores)),
+        ("Cost, tokens and time per answer", score_tables.spending_table(split)),
         ("By category", score_tables.category_table(scores)),
         ("By instance", score_tables.instance_table(scores)),
         *(
@@ -110,14 +111,15 @@ def explanations(report: "Report") -> list[str]:
     )
     if any(tally.reproduced != tally.robust for score in scores for tally in score.categories.values()):
         lines.append("2/3 (1) means that 2 of 3 are reproduced, and 1 of these is robust.")
-    lines += _about_readings(scores)
+    lines += _about_readings(with_levels(scores))
     if any(score.samples > 1 for score in scores):
         lines.append(
             "With several samples, a share is the mean over samples, and the n of its interval is the number of "
             "instances. pass@k estimates the chance that one of k samples succeeds, pass^k that all k do; both are "
             "unbiased."
         )
-    unanswered = sorted({name for score in scores for name in score.scope if not _answered(scores, name)})
+    answered = {name for score in scores for name in score.answers}
+    unanswered = sorted({name for score in scores for name in score.scope} - answered)
     if unanswered:
         named = ", ".join(unanswered[:MAX_NAMED]) + ("" if len(unanswered) <= MAX_NAMED else ", ...")
         lines.append(f"No model answered {counted(len(unanswered), 'instance')}: {named}.")
@@ -154,15 +156,12 @@ def _about_readings(scores: Sequence[ModelScore]) -> Iterator[str]:
             shares = ", ".join(f"{name} {score.reading(*readings).percent}" for name, readings in READ.items())
             yield f"{score.name}: {shares} of the altered choices. Intervals count papers."
         if choices := score.open_choices:
+            rows = f" of {score.row_level} rows" if score.row_level else ""
             yield (
-                f"{score.name}: settled {score.settled().percent} of the open choices; guessing settles "
+                f"{score.name}: settled {score.settled().percent} of the open choices{rows}; guessing settles "
                 f"{percent(chance(choices))}, reciting the published method {percent(reciting(choices))}. *Corrected* "
                 "is 0 for the larger of both, and 1 for all."
             )
-
-
-def _answered(scores: Sequence[ModelScore], instance: str) -> bool:
-    return any(instance in score.answers for score in scores)
 
 
 def _about_people(report: "Report") -> Iterator[str]:

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from lmrbench_data.chat.budget import MAX_AMOUNT
 
-from ..predictions.prediction import AnswerKey
-from ..runs.folder import RunFolder
 from ..verdict.levels import Level, reaches
 
 
@@ -110,8 +108,3 @@ def in_words(amounts: Mapping[str, float]) -> str:
 
 def _is_amount(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX_AMOUNT
-
-
-def read_spending(run: RunFolder) -> dict[AnswerKey, dict[str, float]]:
-    """Read the numbers of each answer of a run; answers without any are left out."""
-    return {item.key.row: amounts for item in run.predictions if (amounts := read_numbers(item.metadata))}

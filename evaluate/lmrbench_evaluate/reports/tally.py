@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lmrbench_data.base.shares import Share
@@ -10,10 +11,12 @@ from lmrbench_data.tasks.guessing import SettledChoice
 
 from ..judge.judgement_log import Judgement
 from ..judge.opinion import BEST_FIRST
+from ..predictions.prediction import was_cut
 from ..runs.result_log import METHOD_KEYS
 from ..verdict.choices import counted_choices
 from ..verdict.levels import MISSING, OUTCOMES, Level, outcome
 from ..verdict.verdict import Status
+from .spending import read_numbers
 
 #: Prefix of the reason why an answer cannot be shown to a judge.
 NOT_JUDGED = "not judged: "
@@ -41,10 +44,14 @@ class ScoredAnswer(NamedTuple):
     """The choices that an underspecified paper leaves open, as the answer settled them."""
     searches_table: bool = False
     """Whether the answer holds numbers of its paper's tables; then it settles nothing."""
+    amounts: Mapping[str, float] = MappingProxyType({})
+    """Its cost, tokens and time, as far as its prediction states them."""
+    cut: bool = False
+    """Whether its reply was cut at the token limit."""
 
     @classmethod
-    def of(cls, row: Mapping[str, Any], judgement: Judgement | None) -> "ScoredAnswer":
-        """Score a result row."""
+    def of(cls, row: Mapping[str, Any], judgement: Judgement | None, metadata: Any = None) -> "ScoredAnswer":
+        """Score a result row; `metadata` is that of its prediction."""
         choices = counted_choices(row)
         parts = {key: tuple(part["status"] == Status.PASSED for part in row.get(key, ())) for key in METHOD_KEYS}
         return cls(
@@ -59,6 +66,8 @@ class ScoredAnswer(NamedTuple):
             readings=tuple(choice["reading"] for choice in choices if choice["altered"]),
             settled=tuple(SettledChoice.of(choice) for choice in choices if choice["open"]),
             searches_table=bool(row.get("searches_table")),
+            amounts=read_numbers(metadata),
+            cut=was_cut(metadata),
         )
 
     @property

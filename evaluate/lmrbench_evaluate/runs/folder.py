@@ -38,7 +38,7 @@ _FACTS: dict[str, Any] = {
     "official_sandbox": bool,
     "timeout_scale": (int, float),
     "fresh_seed_count": int,
-    "scope": dict,
+    **dict.fromkeys(("scope", "levels"), dict),
     "started_at": str,
 }
 
@@ -67,16 +67,17 @@ class RunFolder:
         """
         stored = self.path / FACTS
         try:
-            facts = json.loads(stored.read_text(encoding="utf-8"))
+            facts: Any = {"levels": {}, **json.loads(stored.read_text(encoding="utf-8"))}  # older runs lack levels
         except OSError as error:
             raise InputError(
                 f"{self.path}: {self._found()}; give a folder that `lmrbench evaluate` has written"
             ) from error
-        except (ValueError, RecursionError):
+        except (ValueError, TypeError, RecursionError):
             facts = None
         wrong = wrong_key(facts, _FACTS)
-        if wrong is None and not all(isinstance(category, str) for category in facts["scope"].values()):
-            wrong = "scope"
+        for name in ("scope", "levels"):
+            if wrong is None and not all(isinstance(value, str) for value in facts[name].values()):
+                wrong = name
         if wrong is not None:
             raise InputError(f"{stored}: damaged ({wrong}); move the folder away and evaluate again")
         return dict(facts)

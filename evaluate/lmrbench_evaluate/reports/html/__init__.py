@@ -27,7 +27,7 @@ from ..answer_diff import DiffSection
 from ..answers import collect
 from ..paired import MCNEMAR
 from ..score_tables import column, levels, mark, words
-from ..scores import ModelScore
+from ..scores import ModelScore, with_levels
 from ..sections import notes, tables
 from ..spending import in_words
 from .markup import prose, python_lines
@@ -58,10 +58,12 @@ def render_html(report: "Report") -> str:
     for title in ("By instance", "By category"):
         named.pop(title, None)  # the page has a grid and a chart of its own
     names = [column(score, report.scores) for score in report.scores]
+    split = with_levels(report.scores)
     instances, warnings = collect(report)
     return environment.get_template("page.html.j2").render(
         report=report,
         scores=report.scores,
+        charted=[(column(score, split), score) for score in split],
         verdicts=headlines(report),
         names=names,
         several=max(samples) if (samples := {score.samples for score in report.scores}) - {1} else 0,
@@ -116,7 +118,8 @@ def _goals(row: DatasetRow) -> str:
     goals = goals_of(row)
     names = [name for of in goals.values() for name in of]
     if is_method(row):
-        return f"{counted(len(names), 'function')} in {counted(len(goals), 'file')}"
+        level = f", {row['level']}" if "level" in row else ""
+        return f"{counted(len(names), 'function')} in {counted(len(goals), 'file')}{level}"
     return f"{min(goals)} · {names[0]}"
 
 
