@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .api.run import Run, open_run, report
     from .api.scorer import Score, Scorer
     from .base.errors import ArgumentError, InfraError, InputError, LMRBenchError, LoadError
-    from .base.progress import Progress
+    from .base.jobs import Progress
     from .base.version import __version__
     from .dataset.load import load
     from .loader import unpack
@@ -35,7 +35,7 @@ _HOMES = {
     "Report": "lmrbench_evaluate.reports.report",
     "load": ".dataset.load",
     "unpack": ".loader",
-    "Progress": ".base.progress",
+    "Progress": ".base.jobs",
     "__version__": ".base.version",
 }
 

@@ -16,7 +16,7 @@ from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.levels import Level
 
 from ..base.errors import ArgumentError, InfraError, InputError
-from ..base.progress import Progress
+from ..base.jobs import Progress
 from ..base.text import one_line
 from ..chat.endpoint import Endpoint
 from ..chat.server import address_and_key, server_name

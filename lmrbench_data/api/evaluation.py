@@ -14,7 +14,7 @@ from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox import open_sandbox
 from lmrbench_evaluate.sandbox.base import Sandbox
 
-from ..base.progress import Progress
+from ..base.jobs import Progress
 from ..dataset.load import check_config, load_rows
 from .run import Run, log_bad_rows, write_report
 

@@ -6,7 +6,7 @@ from typing import Any
 from lmrbench_evaluate.judge import judging
 from lmrbench_evaluate.runs.settings import JudgeSettings
 
-from ..base.progress import Progress
+from ..base.jobs import Progress
 from ..dataset.load import load_rows
 from ..generation import sampling
 from ..generation.agents import agent_runs

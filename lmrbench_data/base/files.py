@@ -1,5 +1,6 @@
-"""Write files atomically, and read untrusted files safely."""
+"""Write files atomically, and read untrusted files safely; the time format of all files."""
 
+import datetime
 import errno
 import os
 import shutil
@@ -7,6 +8,11 @@ import stat
 import uuid
 from collections.abc import Iterable
 from pathlib import Path
+
+
+def now() -> str:
+    """Return the time in UTC, ISO 8601, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def write_atomically(path: Path, content: bytes | str | Iterable[bytes]) -> None:

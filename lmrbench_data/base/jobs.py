@@ -1,4 +1,4 @@
-"""Run jobs in parallel, and decide when to give up: one rule for all work that depends on a server or engine."""
+"""Run jobs in parallel, report their progress, and decide when to give up: one rule for all servers and engines."""
 
 import concurrent.futures
 from collections.abc import Callable, Generator, Iterable
@@ -8,6 +8,16 @@ from typing import TypeVar
 GIVE_UP_AFTER = 5
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
+
+
+class Progress:
+    """Receives progress steps and shows nothing; subclasses display them."""
+
+    def start(self, total: int) -> None:
+        """Begin work of `total` steps."""
+
+    def step(self, label: str = "") -> None:
+        """Finish a step with the result `label`: a status, a category, a name."""
 
 
 class Failures:

@@ -281,7 +281,7 @@ def _bound_names(body: Iterable[ast.stmt]) -> Iterator[str]:
 def _insert(masked_file: str, place: Target, answer: _Answer) -> str:
     lines, newline = split_lines(masked_file), newline_of(masked_file)
     indent = indentation(lines, place.node.lineno)
-    block = _with_newlines(reindent(answer.function, answer.indent, indent), newline)
+    block = reindent(answer.function, answer.indent, indent).replace("\n", newline)
     cut_from = (place.first_line if answer.decorated else place.node.lineno) - 1
     cut_to = block_end(lines, place.node)
     block = block.rstrip("\r\n") + (newline if lines[cut_to - 1].endswith(("\n", "\r")) else "")
@@ -292,9 +292,9 @@ def _insert(masked_file: str, place: Target, answer: _Answer) -> str:
     members = "".join(reindent(f"{text}\n", "", indent) + "\n" for text in answer.members)
     pieces = [
         *lines[:top],
-        _with_newlines(above + "\n" if above else "", newline),
+        (above + "\n" if above else "").replace("\n", newline),
         *lines[top:method],
-        _with_newlines(members, newline),
+        members.replace("\n", newline),
         *lines[method:cut_from],
         block,
         *lines[cut_to:end],
@@ -302,7 +302,8 @@ def _insert(masked_file: str, place: Target, answer: _Answer) -> str:
     result = "".join(pieces)
     if answer.below:
         ending = "" if result.endswith(("\n", "\r")) else newline
-        result += ending + _with_newlines("\n" + "".join(f"{text}\n" for text in answer.below), newline)
+        below = "".join(f"{text}\n" for text in answer.below).replace("\n", newline)
+        result += ending + newline + below
     return _with_future(result + "".join(lines[end:]), answer.future, newline)
 
 
@@ -316,7 +317,3 @@ def _with_future(source: str, names: Sequence[str], newline: str) -> str:
     after = tree.body[0].end_lineno or 0 if ast.get_docstring(tree) is not None else 0
     added = [f"from __future__ import {name}{newline}" for name in names if name not in present]
     return "".join(lines[:after] + added + lines[after:])
-
-
-def _with_newlines(text: str, newline: str) -> str:
-    return text.replace("\n", newline)

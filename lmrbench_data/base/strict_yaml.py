@@ -45,7 +45,8 @@ def check(data: Any, schema: str, path: Path) -> None:
     """
     errors = _validator(schema).iter_errors(data)
     if first := min(errors, key=lambda error: (str(error.absolute_path), error.message), default=None):
-        raise InputError(f"{path}: {_where(first)}: {_explain(first)}")
+        parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in first.absolute_path)
+        raise InputError(f"{path}: {''.join(parts).lstrip('.') or 'top level'}: {_explain(first)}")
 
 
 def _repeated_keys(node: Any) -> Iterator[Any]:
@@ -82,11 +83,6 @@ def _validator(schema: str) -> Any:
     extend: Any = jsonschema.validators.extend
     strict = extend(base, {"pattern": pattern}, type_checker=types)
     return strict(json.loads((Path(__file__).parents[1] / "schema" / schema).read_text(encoding="utf-8")))
-
-
-def _where(error: Any) -> str:
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
-    return place.lstrip(".") or "top level"
 
 
 def _explain(error: Any) -> str:

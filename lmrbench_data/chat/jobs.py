@@ -9,8 +9,7 @@ from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from ..base.jobs import Failures
-from ..base.progress import Progress
+from ..base.jobs import Failures, Progress
 from .budget import Budget, CostLimit
 from .client import ChatClient, RequestFailed
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..base.progress import Progress
+from ..base.jobs import Progress
 from ..base.text import visible
 
 if TYPE_CHECKING:

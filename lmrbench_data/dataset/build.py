@@ -13,7 +13,7 @@ from typing import Any, cast
 from ..base.archive import pack
 from ..base.errors import InputError, LoadError
 from ..base.files import replace_folder
-from ..base.progress import Progress
+from ..base.jobs import Progress
 from ..loader import (
     CONFIGS,
     FUNCTION,

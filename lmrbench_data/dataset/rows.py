@@ -238,7 +238,7 @@ def check_instances(instances: Iterable[str], known: Collection[str], command: s
     """
     for name in instances:
         if name not in known:
-            near = did_you_mean(name, known, within=True)
+            near = did_you_mean(name, known)
             raise ArgumentError("instances", f"{name!r} is unknown{near}; see `lmrbench {command}`")
 
 

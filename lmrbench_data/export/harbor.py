@@ -28,7 +28,7 @@ from lmrbench_evaluate.sandbox.meter import wall_limit
 
 from ..base.errors import InputError
 from ..base.files import write_atomically
-from ..base.progress import Progress
+from ..base.jobs import Progress
 from ..base.version import __version__
 from ..dataset.load import load_rows
 from ..dataset.rows import DatasetRow, check_contracts, choose_rows, config_of, golden_files_of

@@ -14,10 +14,10 @@ from lmrbench_evaluate.predictions.prediction import AnswerKey, Prediction
 from lmrbench_evaluate.rebuild.workspace import rebuild
 
 from ..base.errors import ArgumentError
-from ..base.progress import Progress
+from ..base.files import now
+from ..base.jobs import Progress
 from ..base.source import MalformedAnswerError
 from ..base.text import one_line
-from ..base.times import now
 from ..chat.client import ChatClient, Completion, RequestFailed
 from ..chat.jobs import JobPass
 from ..dataset.rows import DatasetRow, check_contracts, choose_rows, config_of

@@ -12,9 +12,9 @@ from urllib.parse import urljoin, urlsplit
 
 from ..base.errors import InfraError, InputError, LMRBenchError
 from ..base.files import write_atomically
+from ..base.jobs import Progress
 from ..base.names import child_path
 from ..base.paths import cache_folder
-from ..base.progress import Progress
 from ..base.text import error_line
 from ..base.version import __version__
 from .parse import parse_pdf

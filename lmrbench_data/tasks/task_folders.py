@@ -108,7 +108,7 @@ def unknown_names(names: Iterable[str], benchmark: Path) -> InputError:
         if name in ids:
             return ArgumentError("config", f"{name} belongs to the configuration {ids[name]}")
     known = {*ids, *(folder.name for folder in task_folders(benchmark))}
-    named = ", ".join(f"{name}{did_you_mean(name, known, within=True)}" for name in sorted(names))
+    named = ", ".join(f"{name}{did_you_mean(name, known)}" for name in sorted(names))
     return InputError(f"unknown task or instance: {named} (not in {benchmark}); {listed}")
 
 

@@ -30,7 +30,7 @@ class Cake(Oven):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"name": "a", "degree": 3}, "degree: unknown argument; did you mean 'degrees'?"),
+        ({"name": "a", "degree": 3}, "degree: unknown argument (did you mean 'degrees'?)"),
         ({}, "name: is missing"),
         ({"name": 3}, "name: should be a valid string, not 3"),
         ({"name": "a", "degrees": 1000}, "degrees: should be less than or equal to 250, not 1000"),

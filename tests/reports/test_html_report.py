@@ -290,7 +290,7 @@ def test_show_explains_one_answer(tmp_path: Path, page: Callable[..., str]) -> N
     assert [item["outcome"] for item in as_json["all_samples"]] == ["robust", "failed", "failed"]
     for arguments, reason in (
         (["toy-one"], "--model: choose one model, setting and track; the answers of this run are: "),
-        (["toy-on", "--model", "many"], "'toy-on' is not in the scope of this run; did you mean 'toy-one'?"),
+        (["toy-on", "--model", "many"], "'toy-on' is not in the scope of this run (did you mean 'toy-one'?)"),
         (["toy-one", "--model", "many", "--sample", "7"], "--sample: 7 does not exist; the samples of this"),
     ):
         done = show(*arguments)

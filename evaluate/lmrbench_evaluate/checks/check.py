@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.progress import Progress
+from lmrbench_data.base.jobs import Progress
 from lmrbench_data.base.text import counted
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.rows import DatasetRow

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.progress import Progress
+from lmrbench_data.base.jobs import Progress
 from lmrbench_data.dataset.build import build_row
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import COUNTERFACTUAL, row_sha256

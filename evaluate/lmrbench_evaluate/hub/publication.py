@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.base.archive import gzip_bytes
 from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.files import now
 from lmrbench_data.base.hub_client import LostAnswerError, additions, commit, hub_errors
 from lmrbench_data.base.paths import cards_folder
-from lmrbench_data.base.times import now
 from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.loader import File, tar_bytes

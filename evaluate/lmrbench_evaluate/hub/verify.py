@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.jobs import Progress
 from lmrbench_data.base.jsonl import read_log
-from lmrbench_data.base.progress import Progress
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.dataset.rows import DatasetRow

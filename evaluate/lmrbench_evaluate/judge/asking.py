@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lmrbench_data.base.errors import LMRBenchError
-from lmrbench_data.base.progress import Progress
+from lmrbench_data.base.jobs import Progress
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.base.text import error_line
 from lmrbench_data.chat.budget import Budget, CostLimit, Spent

@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.files import now
 from lmrbench_data.base.jsonl import Ledger
 from lmrbench_data.base.near import did_you_mean
-from lmrbench_data.base.times import now
 from lmrbench_data.chat.budget import Spent
 
 from ..predictions.prediction import UNSTATED, AnswerKey
@@ -193,7 +193,7 @@ def read_judgements(run_folder: Path, judge: Judge | str | None = None) -> dict[
         chosen = [item for item in present if not judge or item.model == judge]
         if judge and not chosen:
             names = ", ".join(" ".join(item).strip() for item in present) or "nobody"
-            near = did_you_mean(judge, {item.model for item in present}, within=True)
+            near = did_you_mean(judge, {item.model for item in present})
             raise InputError(f"{run_folder}: not judged by {judge}{near}; judged by {names}")
         if not chosen:
             return {}

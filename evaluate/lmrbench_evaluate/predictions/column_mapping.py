@@ -46,7 +46,7 @@ def check_columns(columns: Mapping[str, str], source: Source) -> None:
     taken: dict[str, str] = {}
     for theirs, ours in columns.items():
         if ours not in KEYS:
-            near = did_you_mean(ours, KEYS, within=True)
+            near = did_you_mean(ours, KEYS)
             problem = f"a prediction has no key {ours!r}{near}; its keys are {', '.join(KEYS)}"
             raise ArgumentError("map", problem)
         if first := taken.get(ours):
@@ -78,5 +78,5 @@ def rename_columns(
         yield place, {**{name: value for name, value in raw.items() if name not in gone}, **found}
     if missing and seen:
         theirs = next(name for name in columns if name in missing)
-        near = did_you_mean(theirs, seen, within=True)
+        near = did_you_mean(theirs, seen)
         raise ArgumentError("map", f"no row of {source} has a column {theirs!r}{near}")

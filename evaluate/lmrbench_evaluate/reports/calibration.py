@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from lmrbench_data.base.errors import ArgumentError
-from lmrbench_data.base.progress import Progress
+from lmrbench_data.base.jobs import Progress
 from lmrbench_data.base.shares import Share, cross_table, kappa
 from lmrbench_data.base.text_table import Table
 from lmrbench_data.dataset.rows import TRACKS, DatasetRow, check_instances

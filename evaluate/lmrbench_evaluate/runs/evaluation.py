@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InputError
-from lmrbench_data.base.jobs import Failures, follow_jobs
-from lmrbench_data.base.progress import Progress
-from lmrbench_data.base.times import now
+from lmrbench_data.base.files import now
+from lmrbench_data.base.jobs import Failures, Progress, follow_jobs
 from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.rows import DatasetRow, check_instances, is_method
 from lmrbench_data.loader import check_row, dataset_sha256, recordings_sha256

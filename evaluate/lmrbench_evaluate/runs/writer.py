@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from lmrbench_data.base.errors import ArgumentError
-from lmrbench_data.base.files import write_atomically
-from lmrbench_data.base.times import now
+from lmrbench_data.base.files import now, write_atomically
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.dataset.rows import DatasetRow, is_altered, is_method
 

@@ -16,7 +16,7 @@ from lmrbench_evaluate.runs.settings import JudgeSettings
 from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
-from ...base.progress import Progress
+from ...base.jobs import Progress
 from ...base.shares import ranking_level
 from ...dataset.result_rows import ResultRow
 from ...dataset.rows import only_functions

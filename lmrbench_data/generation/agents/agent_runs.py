@@ -15,9 +15,8 @@ from lmrbench_evaluate.predictions.prediction import AnswerKey
 from lmrbench_evaluate.sandbox.docker import WORK, DockerSandbox
 
 from ...base.errors import ArgumentError, InfraError
-from ...base.jobs import GIVE_UP_AFTER, Failures, run_jobs
-from ...base.progress import Progress
-from ...base.times import now
+from ...base.files import now
+from ...base.jobs import GIVE_UP_AFTER, Failures, Progress, run_jobs
 from ...chat.budget import Budget
 from ...chat.server import address_and_key
 from ...dataset.rows import DatasetRow, check_contracts, choose_rows
