@@ -180,33 +180,25 @@ def _read_verified(spec: str | Path, config: str) -> pyarrow.Table:
     The cache of `load_dataset` has served wrong rows: old ones for a rebuilt folder, those of `main` for another
     revision.
     """
-    if not re.fullmatch("[a-z]{1,40}", config):
-        raise LoadError(f"{spec}: configuration {config!r} is unknown")
+    import pyarrow.parquet
+
     stamp, data, where = _locate(str(spec), config)
+    batches: list[pyarrow.RecordBatch] = []
     try:
-        table = _read_bounded(data)
+        # Not `read_table`, which turns parent folders named `key=value` into columns. Not in threads: an Arrow thread
+        # that releases memory during Python's shutdown crashes the process.
+        file = pyarrow.parquet.ParquetFile(data, pre_buffer=False)
+        for batch in file.iter_batches(16, use_threads=False):
+            batches.append(batch)
+            if sum(item.nbytes for item in batches) > MAX_TABLE_BYTES:
+                raise ValueError(f"unpacks to more than {MAX_TABLE_BYTES} bytes")
+        table = pyarrow.Table.from_batches(batches, file.schema_arrow)
+        table.validate(full=True)  # that text is UTF-8
         _verify(table, stamp, where)
     except LoadError:
         raise
     except Exception as error:  # an untrusted file may raise anything
         raise LoadError(f"{where}: {data_file(config)} cannot be read ({_reason(error)}); {_AGAIN}") from error
-    return table
-
-
-def _read_bounded(path: Path) -> pyarrow.Table:
-    """Read a Parquet file in pieces, so that one that unpacks to more than MAX_TABLE_BYTES is refused early."""
-    import pyarrow.parquet
-
-    # Not `read_table`, which turns parent folders named `key=value` into columns. Not in threads: an Arrow thread that
-    # releases memory during Python's shutdown crashes the process.
-    file = pyarrow.parquet.ParquetFile(path, pre_buffer=False)
-    batches: list[pyarrow.RecordBatch] = []
-    for batch in file.iter_batches(16, use_threads=False):
-        batches.append(batch)
-        if sum(item.nbytes for item in batches) > MAX_TABLE_BYTES:
-            raise ValueError(f"unpacks to more than {MAX_TABLE_BYTES} bytes")
-    table = pyarrow.Table.from_batches(batches, file.schema_arrow)
-    table.validate(full=True)  # that text is UTF-8
     return table
 
 
@@ -256,11 +248,9 @@ def _download(name: str, revision: str, config: str) -> tuple[dict[str, str], Pa
         # Xet raises RuntimeError; a download that was cut short, OSError without a number.
         unreached = isinstance(cause, (http_error, RuntimeError, ConnectionError, TimeoutError))
         unreached = unreached or getattr(cause, "errno", 0) is None
-        if constants.HF_HUB_OFFLINE:
-            raise LoadError(f"{where}: {reason}; unset HF_HUB_OFFLINE") from cause
-        if unreached and (status is None or status == 429 or status >= 500):
+        if unreached and (status is None or status == 429 or status >= 500) and not constants.HF_HUB_OFFLINE:
             raise HubUnavailableError(f"{where}: {reason}; the Hub does not answer, try again later") from cause
-        raise LoadError(f"{where}: {reason}; check name, revision and HF_TOKEN") from cause
+        raise LoadError(f"{where}: {reason}; check name, revision, HF_TOKEN and HF_HUB_OFFLINE") from cause
     if re.fullmatch(r"v\d+\.\d+\.\d+", revision) and revision != f"v{stamp['version']}":
         raise LoadError(f"{where}: the card says version {stamp['version']}; the tag was moved")
     return stamp, data, where
@@ -291,23 +281,21 @@ def check_row(row: Mapping[str, Any], where: str) -> None:
     for name, (form, needed) in _FORMS.items():
         if not isinstance(row.get(name), str) or not form.fullmatch(row[name]):
             raise LoadError(f"{where}: {name} {ascii(row.get(name))[:100]} is not {needed}")
-    goals = {item["file"]: item["functions"] for item in row["goals"]} if "goals" in row else {}
-    goals = goals or {row["goal_file"]: [row["goal_function"]]}
+    goals = row.get("goals") or [{"file": row["goal_file"], "functions": [row["goal_function"]]}]
     references = [item["path"] for item in row.get("golden_files") or ()]
-    for path in (row["repo_name"], *goals, *references, *row["context_files"]):
+    for path in (row["repo_name"], *(item["file"] for item in goals), *references, *row["context_files"]):
         try:
             check_path(path)
         except LoadError as error:
             raise LoadError(f"{where}: row {row['instance_id']!r}: {error}") from error
-    for name in itertools.chain(*goals.values()):
+    for name in itertools.chain(*(item["functions"] for item in goals)):
         if not isinstance(name, str) or not _QUALIFIED_NAME.fullmatch(name):
             raise LoadError(f"{where}: goal_function {ascii(name)[:100]} is not a function's name, or Class.method")
 
 
 def _reason(error: Exception) -> str:
     """Return the type of an error and the first line of its message."""
-    line = next(iter(str(error).strip().splitlines()), "")
-    return f"{type(error).__name__}: {line}"[:200].strip(": ")
+    return f"{type(error).__name__}: {str(error).strip()}".splitlines()[0][:200].strip(": ")
 
 
 # --- archives -----------------------------------------------------------------------------------------------------
@@ -346,27 +334,25 @@ def write_files(files: Mapping[str, File], folder: Path) -> None:
         path.chmod(0o755 if file.executable else 0o644)
 
 
-def read_archive(archive: bytes, *, max_bytes: int = MAX_UNPACKED_BYTES, max_files: int = MAX_FILES) -> dict[str, File]:
+def read_archive(archive: bytes) -> dict[str, File]:
     """Read the files of an untrusted tar.gz by relative POSIX path.
 
     It is accepted only as `tar_bytes` writes it. So every reader sees the same files, and nothing else is in it: no
     link, device, folder, special mode, duplicate, owner or second archive.
     """
-    content = gunzip(archive, max_bytes)
+    content = gunzip(archive, MAX_UNPACKED_BYTES)
     files: dict[str, File] = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
-            for member in itertools.islice(tar, max_files + 1):
+            for member in itertools.islice(tar, MAX_FILES + 1):
                 data = tar.extractfile(member)  # None if it is not a file
-                files[check_path(member.name)] = File(data.read() if data else b"", bool(member.mode & 0o111))
-        folders = {str(parent) for name in files for parent in PurePosixPath(name).parents}
-        is_plain = len(files) <= max_files and folders.isdisjoint(files) and tar_bytes(files) == content
-    except LoadError:
-        raise
+                files[member.name] = File(data.read() if data else b"", bool(member.mode & 0o111))
     except Exception as error:  # an untrusted archive may raise anything
         raise LoadError(f"archive: not a readable tar ({_reason(error)})") from error
-    if not is_plain:
-        raise LoadError(f"archive: not as LMR-Bench packs at most {max_files} plain files; {_AGAIN}")
+    folders = (str(parent) for name in files for parent in PurePosixPath(name).parents)
+    # Packing checks the names; the parents of an unchecked one may be millions.
+    if len(files) > MAX_FILES or tar_bytes(files) != content or any(folder in files for folder in folders):
+        raise LoadError(f"archive: not as LMR-Bench packs at most {MAX_FILES} plain files; {_AGAIN}")
     return files
 
 

@@ -57,7 +57,7 @@ def test_a_configuration_is_loaded_and_verified_by_name(
     for place, config, words in (
         (folder, "method", "was changed after the build"),
         (folder, "nothing", "has no configuration 'nothing'"),
-        (folder, "../method", "'../method' is unknown"),
+        (folder, "../method", "has no configuration '../method'"),
     ):
         with pytest.raises(LoadError, match=words):
             load_rows(place, config)
