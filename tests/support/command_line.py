@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import logging
 import os
 import pty
 import re
@@ -37,6 +38,9 @@ def in_process(*arguments: str | Path, cwd: Path | None = None, **variables: str
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         patch.setattr(sys, "argv", ["lmrbench", *map(str, arguments)])
         _flags.clear()  # of an earlier command in this process
+        for logger in map(logging.getLogger, ("lmrbench_data", "lmrbench_evaluate")):
+            patch.setattr(logger, "propagate", logger.propagate)  # restored, or pytest 8 sees no logs of later tests
+            patch.setattr(logger, "handlers", logger.handlers)
         for name, value in variables.items():
             patch.setenv(name, value)
         if cwd:
