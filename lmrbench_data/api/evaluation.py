@@ -56,7 +56,13 @@ def evaluate(
             source = stack.enter_context(copied_input())
         elif not isinstance(source, str | Path | Piped):
             source = [row for _, row in raw_rows(source)]
-        place = _open_place(chosen, sandbox)
+        place: Sandbox | Engine
+        if chosen.engine == "ray":
+            from lmrbench_evaluate.runs.ray_engine import RayEngine
+
+            place = RayEngine(chosen.ray_address, sandbox, chosen.workers)
+        else:
+            place = open_sandbox(sandbox, isolation=chosen.isolation)
         stack.enter_context(place)
         rows = load_rows(chosen.dataset, chosen.config)
         check_config(chosen.instances, rows, chosen.dataset)
@@ -65,11 +71,3 @@ def evaluate(
     run = Run(summary.path, summary)
     write_report(run)
     return run
-
-
-def _open_place(settings: RunSettings, sandbox: str) -> Sandbox | Engine:
-    if settings.engine == "ray":
-        from lmrbench_evaluate.runs.ray_engine import RayEngine
-
-        return RayEngine(settings.ray_address, sandbox, settings.workers)
-    return open_sandbox(sandbox, isolation=settings.isolation)

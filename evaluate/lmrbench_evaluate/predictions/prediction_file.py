@@ -55,17 +55,13 @@ class PredictionFile:
                 position += len(line)
 
     def _parse(self, line: bytes, place: object) -> Prediction:
+        """Read a row that `Prediction.as_row` made."""
         try:
-            return _parse(line)
+            raw = json.loads(line)
+            form = next(form for form in FORMS if form in raw)
+            names = raw["instance_id"], raw["model_name_or_path"]
+            more = raw["sample"], raw["setting"], raw.get("track", UNSTATED), raw.get("metadata")
+            content = object_text(raw[form]) if isinstance(raw[form], dict) else raw[form]
+            return Prediction(*names, form, content, *more, str(raw.get("problem", "")))
         except (ValueError, TypeError, LookupError, StopIteration, RecursionError) as error:
             raise InputError(f"{self.path}:{place}: damaged; evaluate again to fix it") from error
-
-
-def _parse(line: bytes) -> Prediction:
-    """Read a row that `Prediction.as_row` made."""
-    raw = json.loads(line)
-    form = next(form for form in FORMS if form in raw)
-    names = raw["instance_id"], raw["model_name_or_path"]
-    place = raw["sample"], raw["setting"], raw.get("track", UNSTATED)
-    content = object_text(raw[form]) if isinstance(raw[form], dict) else raw[form]
-    return Prediction(*names, form, content, *place, raw.get("metadata"), str(raw.get("problem", "")))
