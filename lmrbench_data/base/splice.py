@@ -135,9 +135,9 @@ def _every_name(tree: ast.Module) -> set[str]:
     """Return the names that a file binds at the top and in its classes, and those that it imports."""
     names = set[str]()
     for node in tree.body:
-        names.update(_bound_names([node]), imported(node, ""))
+        names.update(bound_names([node]), imported(node, ""))
         if isinstance(node, ast.ClassDef):
-            names.update(f"{node.name}.{name}" for name in _bound_names(node.body))
+            names.update(f"{node.name}.{name}" for name in bound_names(node.body))
     return names
 
 
@@ -215,8 +215,8 @@ def _read(code: str, goal_function: str, place: Target) -> _Answer:
         above += imports
         if outer:
             owner = place.parents[-1]
-            own = set(_bound_names(owner.body)) if isinstance(owner, ast.ClassDef) else set()
-            members = [node for node in beside if (names := set(_bound_names([node]))) and not names & own]
+            own = set(bound_names(owner.body)) if isinstance(owner, ast.ClassDef) else set()
+            members = [node for node in beside if (names := set(bound_names([node]))) and not names & own]
         else:
             above += [node for node in beside if node.lineno < line]
             below = [*(node for node in beside if node.lineno > line), *below]
@@ -265,7 +265,7 @@ def _is_future(node: ast.stmt) -> TypeGuard[ast.ImportFrom]:
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
-def _bound_names(body: Iterable[ast.stmt]) -> Iterator[str]:
+def bound_names(body: Iterable[ast.stmt]) -> Iterator[str]:
     """Yield the names that functions, classes and assignments bind."""
     for node in body:
         if isinstance(node, FunctionNode | ast.ClassDef):

@@ -177,8 +177,6 @@ def refuse_foreign(folder: Path) -> None:
         return
     if not folder.is_dir():
         raise InputError(f"{folder}: is a file; {fix}")
-    if (folder / "benchmark.yaml").exists():
-        raise InputError(f"{folder}: contains the tasks themselves; give another folder for the dataset")
     files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
     ours = {folder / name for name in FILES}
     if foreign := [path for path in files if path not in ours and path.parent != folder / "__pycache__"]:

@@ -52,6 +52,7 @@ def render_card(tables: Mapping[str, Table], benchmark: Benchmark) -> str:
     rows = default.rows
     licences = sorted({str(row["license"]) for row in rows})
     others = {name: table.hashes for name, table in tables.items() if name != FUNCTION}
+    version = f"{benchmark.title} {benchmark.version}"
     hashes = default.hashes if FUNCTION in tables else {}
     stamp: Any = {CARD_KEY: {"version": benchmark.version, **hashes, **({"configs": others} if others else {})}}
     header = DatasetCardData(
@@ -70,7 +71,17 @@ def render_card(tables: Mapping[str, Table], benchmark: Benchmark) -> str:
             }
             for name, table in tables.items()
         ],
-        dataset_info=[_info(name, table, benchmark) for name, table in tables.items()],
+        dataset_info=[
+            {
+                "config_name": name,
+                "description": f"{version}, content sha256 {table.sha256}, recordings {table.recordings}",
+                "features": table.features._to_yaml_list(),
+                "splits": [{"name": SPLIT, "num_bytes": table.num_bytes, "num_examples": len(table.rows)}],
+                "download_size": table.download_bytes,
+                "dataset_size": table.num_bytes,
+            }
+            for name, table in tables.items()
+        ],
         **stamp,
     )
     card = DatasetCard.from_template(
@@ -89,19 +100,6 @@ def render_card(tables: Mapping[str, Table], benchmark: Benchmark) -> str:
         images=sorted({str(row["docker_image"]) for row in rows}),
     )
     return str(card).rstrip() + "\n"
-
-
-def _info(name: str, table: Table, benchmark: Benchmark) -> dict[str, Any]:
-    """Return the `dataset_info` of a configuration."""
-    title = f"{benchmark.title} {benchmark.version}"
-    return {
-        "config_name": name,
-        "description": f"{title}, content sha256 {table.sha256}, recordings {table.recordings}",
-        "features": table.features._to_yaml_list(),
-        "splits": [{"name": SPLIT, "num_bytes": table.num_bytes, "num_examples": len(table.rows)}],
-        "download_size": table.download_bytes,
-        "dataset_size": table.num_bytes,
-    }
 
 
 def render_eval_yaml(benchmark: Benchmark, configs: Collection[str]) -> str:

@@ -4,6 +4,7 @@ A push builds what it uploads, and every row has passed `dataset check` in Docke
 proved.json. A tag never moves, and a repeated push changes nothing.
 """
 
+import contextlib
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import InputError, LoadError
+from ..base.errors import InputError
 from ..base.hub_client import check_rights, commit, hub_errors, tags
-from ..loader import CONFIGS, DATA_FILE, FUNCTION, HubUnavailableError, NoConfigError, data_file, dataset_sha256
+from ..loader import CONFIGS, DATA_FILE, FUNCTION, NoConfigError, data_file, dataset_sha256
 from ..tasks.manifest import Benchmark
 from .build import FILES, write_dataset
 from .load import load_rows
@@ -159,14 +160,8 @@ def _remote_rows(repo_id: str, revision: str | None) -> list[DatasetRow]:
     """Load the rows of all configurations."""
     rows = []
     for config in CONFIGS:
-        try:
+        with contextlib.suppress(NoConfigError):
             rows += load_rows(f"{repo_id}@{revision}", config)
-        except NoConfigError:
-            continue
-        except HubUnavailableError:
-            raise
-        except LoadError as error:
-            raise InputError(f"{error}; fix or move the published rows first") from error
     return rows
 
 

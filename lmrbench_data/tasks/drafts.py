@@ -28,21 +28,15 @@ def load_finished(benchmark: Path | None = None, config: str = FUNCTION) -> tupl
     """Load the finished tasks; return them with a warning for each draft."""
     benchmark = benchmark or benchmark_folder()
     folders = task_folders(benchmark)
-    drafts = [folder.name for folder in folders if is_draft(folder)]
+    # A recorded task may be in a published dataset, so a build must not leave it out as a draft.
+    unrecorded = [folder for folder in folders if not any((folder / RECORDED).glob("*"))]
+    drafts = [folder.name for folder in unrecorded if any(todo_marks(folder))]
     finished = [folder.name for folder in folders if folder.name not in drafts]
     lint = f"`lmrbench tasks lint{benchmark_option(benchmark)}` lists what is left to do"
     if not finished:
         raise InputError(f"{benchmark}: contains only drafts ({', '.join(drafts)}); {lint}, or name the task you mean")
     warnings = [Problem(name, "", f"draft, left out; {lint}", Severity.WARNING) for name in drafts]
     return load_tasks(finished, benchmark, config), warnings
-
-
-def is_draft(folder: Path) -> bool:
-    """Whether a task contains a TODO and was never recorded.
-
-    A recorded task may be in a published dataset, so a build must not leave it out as a draft.
-    """
-    return not any((folder / RECORDED).glob("*")) and any(todo_marks(folder))
 
 
 def todo_marks(folder: Path) -> Iterator[tuple[Path, int, str]]:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..base.errors import InputError
 from ..loader import File
+from .choices import read_text
 from .print_table import DIGITS, format_table
 
 #: Name of the file with functions `table_<name>() -> {row label: {column: number}}`.
@@ -36,14 +36,7 @@ _TELLING = 3
 
 def experiment_files(folder: Path) -> dict[str, File]:
     """Return the files that an underspecified repository has beyond the method's."""
-    path = folder / FILE
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read ({type(error).__name__}); write the functions of its tables"
-        ) from error
-    return {FILE: File(content), _PRINT.name: File(_PRINT.read_bytes())}
+    return {FILE: File(read_text(folder / FILE).encode()), _PRINT.name: File(_PRINT.read_bytes())}
 
 
 def tables_section(tables: Tables) -> str:

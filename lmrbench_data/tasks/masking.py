@@ -21,6 +21,7 @@ from ..base.source import (
     parse,
     split_lines,
 )
+from ..base.splice import bound_names
 from ..loader import File
 
 #: Rest of the signature's line if the body starts on a later line.
@@ -43,12 +44,13 @@ def mask_function(source: str, qualified_name: str) -> str:
     colon = _signature_end(source, lines, node)
     if rest := _REST_OF_LINE.match(source, colon):
         kept = source[: rest.end()]
-        indent = _plain_indentation(lines, node.body[0].lineno)
+        indent = indentation(lines, node.body[0].lineno).rpartition("\f")[2]
     else:  # `def f(x): return x`
         kept = source[:colon] + newline
-        indent = _plain_indentation(lines, node.lineno) + "    "
+        indent = indentation(lines, node.lineno).rpartition("\f")[2] + "    "
     if ast.get_docstring(node, clean=False) is not None:
-        kept += indent + _text(source, lines, node.body[0]) + newline
+        text = node.body[0]
+        kept += indent + source[offset(lines, text.lineno, text.col_offset) : _end(lines, text)] + newline
 
     end = block_end(lines, node)
     last = lines[end - 1]
@@ -98,7 +100,7 @@ def remove_definition(source: str, name: str) -> str:
     owner, _, member = name.rpartition(".")
     holder = _class(tree, owner) if owner else tree
     body = holder.body
-    found = [index for index, node in enumerate(body) if member in _bound_names(node)]
+    found = [index for index, node in enumerate(body) if member in bound_names([node])]
     if len(found) != 1:
         level = f"definitions of {name!r}" if owner else f"top-level definitions of {name!r}"
         raise SourceError(f"{len(found)} {level}; exactly one can be removed")
@@ -108,7 +110,7 @@ def remove_definition(source: str, name: str) -> str:
     above = body[index - 1].end_lineno or 0 if index else getattr(holder, "lineno", 0)
     is_last = index + 1 == len(body)
     below = len(lines) + 1 if is_last else first_line(body[index + 1])
-    if len(_bound_names(body[index])) > 1 or above > start or below <= end or (owner and len(body) == 1):
+    if len({*bound_names([body[index]])}) > 1 or above > start or below <= end or (owner and len(body) == 1):
         raise SourceError(f"{name!r} shares its statement or line with others; give it a line of its own")
     while start > above and lines[start - 1].lstrip().startswith("#"):
         start -= 1
@@ -157,13 +159,6 @@ def _class(tree: ast.Module, name: str) -> ast.ClassDef:
     return found[0]
 
 
-def _bound_names(node: ast.stmt) -> set[str]:
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return {node.name}
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    return {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
-
-
 def _split_bom(source: str) -> tuple[str, str]:
     return ("\ufeff", source[1:]) if source.startswith("\ufeff") else ("", source)
 
@@ -180,18 +175,10 @@ def _signature_end(source: str, lines: list[str], node: FunctionNode) -> int:
     return match.end()
 
 
-def _plain_indentation(lines: list[str], line: int) -> str:
-    return indentation(lines, line).rpartition("\f")[2]
-
-
 def is_masked(node: FunctionNode) -> bool:
     """Whether the body of a function is masked."""
     body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
     return len(body) == 1 and ast.unparse(body[0]) == "raise NotImplementedError"
-
-
-def _text(source: str, lines: list[str], node: ast.stmt) -> str:
-    return source[offset(lines, node.lineno, node.col_offset) : _end(lines, node)]
 
 
 def _end(lines: list[str], node: ast.stmt | ast.expr | ast.arg) -> int:

@@ -84,8 +84,9 @@ def read_tasks(
     return tasks, broken
 
 
-def task_folders(benchmark: Path) -> list[Path]:
-    """Return the sorted folders with a task.yaml."""
+def task_folders(benchmark: Path | None) -> list[Path]:
+    """Return the sorted folders with a task.yaml; by default those of the installed benchmark."""
+    benchmark = benchmark or benchmark_folder()
     folders = sorted(path.parent for path in benchmark.glob("*/task.yaml"))
     if not folders:
         raise InputError(
@@ -126,7 +127,7 @@ def stated_ids(folder: Path) -> dict[str, str]:
 
 def configs_by_id(benchmark: Path | None = None) -> dict[str, str]:
     """Return instance id → configuration of all tasks."""
-    return {name: config for folder in _folders(benchmark) for name, config in stated_ids(folder).items()}
+    return {name: config for folder in task_folders(benchmark) for name, config in stated_ids(folder).items()}
 
 
 def choose_config(names: Iterable[str], benchmark: Path | None = None) -> str:
@@ -138,12 +139,8 @@ def choose_config(names: Iterable[str], benchmark: Path | None = None) -> str:
 
 def choose_folders(names: Iterable[str], benchmark: Path | None = None) -> list[str]:
     """Return the folders of instances of any configuration; other names stay as they are."""
-    owners = {name: folder.name for folder in _folders(benchmark) for name in stated_ids(folder)}
+    owners = {name: folder.name for folder in task_folders(benchmark) for name in stated_ids(folder)}
     return [owners.get(name, name) for name in names]
-
-
-def _folders(benchmark: Path | None) -> list[Path]:
-    return task_folders(benchmark or benchmark_folder())
 
 
 def load_task(folder: Path, config: str = "") -> Task:

@@ -69,7 +69,7 @@ def test_example_of_the_page_and_suggested_commands_work(tmp_path: Path) -> None
     unproved = f"warning: bleu-brevity-penalty: not proved in Docker; run {check}"
     assert (built.returncode, unproved in built.stderr) == (0, True)
     for words, message in (
-        (("dataset", "build", "--benchmark", "tasks", "--out", "tasks"), "tasks: contains the tasks themselves"),
+        (("dataset", "build", "--benchmark", "tasks", "--out", "tasks"), "tasks: contains other files ("),
         (("dataset", "init", "tasks", "--title", "Again"), "tasks: is already a benchmark; nothing is overwritten"),
     ):
         done = lmrbench(tmp_path, *words)
