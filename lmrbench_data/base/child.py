@@ -74,10 +74,6 @@ class Child:
     def __exit__(self, *_: object) -> None:
         self.kill()
 
-    def is_running(self) -> bool:
-        """Return whether the process has not ended."""
-        return self.process.poll() is None
-
     def send(self, data: bytes, deadline: float) -> None:
         """Write to stdin.
 

@@ -180,7 +180,7 @@ def _idle_server() -> _Server:
     with contextlib.suppress(IndexError):
         while True:
             server = _idle.pop()
-            if server.child.is_running():
+            if server.child.process.poll() is None:
                 return server
             server.child.kill()
     return _Server(DEFAULT_LIMITS)

@@ -47,6 +47,5 @@ def paper_text(row: DatasetRow, form: str, pages: str = "") -> str:
         return kept.read_text(encoding="utf-8")
     except (OSError, ValueError):
         text = parse_pdf(store.path(key), form, pages)
-    kept.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(kept, text)
     return text

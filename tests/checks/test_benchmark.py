@@ -10,7 +10,7 @@ from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.tasks.overview import PAGE, render_page, task_facts
 from lmrbench_data.tasks.task import Task
-from lmrbench_data.tasks.task_folders import load_tasks
+from lmrbench_data.tasks.task_folders import load_tasks, read_tasks
 from lmrbench_evaluate.checks.check import check_tasks
 from lmrbench_evaluate.checks.choices import choice_problems, option_problems
 from lmrbench_evaluate.checks.proved import unproved
@@ -28,7 +28,7 @@ TO_PROVE = [task for task in TASKS if IN_DEPTH or task.name == "08-step-length" 
 @pytest.fixture(scope="module")
 def references() -> ReferenceLines:
     """The lines of all references."""
-    return ReferenceLines.of(benchmark_folder())
+    return ReferenceLines.of(read_tasks(benchmark_folder())[0].values())
 
 
 @pytest.mark.docker

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from lmrbench_data.base.errors import InfraError, InputError
-from lmrbench_data.tasks.task_folders import load_tasks
+from lmrbench_data.tasks.task_folders import load_tasks, read_tasks
 from lmrbench_evaluate.checks.check import check_tasks
 from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.checks.repository import repository_errors
@@ -142,7 +142,7 @@ def test_each_bad_variant_is_reported_with_its_reason(toy_benchmark: Path) -> No
 def faults(folder: Path, instance: str = "toy-scale") -> dict[str, str]:
     """Return the static problems of an instance of the toy benchmark by place."""
     [task] = load_tasks([instance], folder)
-    found = static_problems(task, task.implementations[0], ReferenceLines.of(folder))
+    found = static_problems(task, task.implementations[0], ReferenceLines.of(read_tasks(folder)[0].values()))
     return {problem.where: problem.message for problem in found}
 
 

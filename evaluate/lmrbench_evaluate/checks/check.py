@@ -25,6 +25,7 @@ from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.recordings import read_recording
 from lmrbench_data.tasks.task import Altered, Instance, Task, Underspecified
+from lmrbench_data.tasks.task_folders import read_tasks
 
 from ..sandbox.base import Sandbox
 from ..verdict.decode import StreamError
@@ -93,7 +94,7 @@ def check_tasks(
     """
     finished = finished or (lambda instance, line: None)
     folders = {task.folder.parent for task in tasks}
-    references = {folder: ReferenceLines.of(folder) for folder in folders}
+    references = {folder: ReferenceLines.of(read_tasks(folder)[0].values()) for folder in folders}
     proofs = {folder: read_proofs(folder) if resume else {} for folder in folders}
     plans, yielded = [], set()
     for task in tasks:

@@ -55,10 +55,12 @@ def lint_tasks(names: Collection[str] = (), benchmark: Path | None = None) -> tu
     if unknown := set(names).difference(*known.values()):
         raise unknown_names(unknown, folder)
     chosen = [folder / name for name, called in known.items() if not names or called & set(names)]
-    references = ReferenceLines.of_tasks(tasks.values())
+    references = ReferenceLines.of(tasks.values())
     problems = list(_benchmark_problems(folder))
     for path in chosen:
-        problems += _todo_problems(path)
+        for file, number, text in todo_marks(path):  # of `tasks new`
+            place = f"{file.relative_to(path)}:{number}"
+            problems.append(Problem(path.name, place, f"TODO: {text}" if text else "TODO"))
         if path.name in broken:
             problem = _load_problem(path, str(broken[path.name]))
             problems.append(dataclasses.replace(problem, message=f"{problem.message}; fix this to lint the rest"))
@@ -77,12 +79,6 @@ def instruction_problems(text: str, goal_file: str, goal_function: str) -> Itera
         yield f"does not name the goal file; add `{goal_file}`"
     if not any(part in quoted for part in goal_function.split(".")):
         yield f"does not name the goal function; add `{goal_function}`"
-
-
-def _todo_problems(folder: Path) -> Iterator[Problem]:
-    """Yield the marks that `tasks new` leaves."""
-    for path, number, text in todo_marks(folder):
-        yield Problem(folder.name, f"{path.relative_to(folder)}:{number}", f"TODO: {text}" if text else "TODO")
 
 
 def _load_problem(folder: Path, error: str) -> Problem:
@@ -109,7 +105,6 @@ def _task_problems(task: Task, others: dict[str, Task], references: ReferenceLin
     if not re.fullmatch(r"\d\d+-[a-z0-9-]+", task.name):
         yield problem("", "the folder's name is not of the form NN-slug; rename it")
     try:
-        load_environments(task.folder.parent)
         _ = task.image_tag
     except InputError as error:
         yield _load_problem(task.folder, str(error))

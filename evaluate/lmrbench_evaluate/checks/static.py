@@ -13,7 +13,6 @@ from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.source import FunctionNode, block_end, find_function, first_line, parse, split_lines
 from lmrbench_data.base.text import counted
 from lmrbench_data.tasks.task import Altered, Implementation, Instance, Method, Task
-from lmrbench_data.tasks.task_folders import read_tasks
 
 #: Minimum number of variants of each kind.
 LEAST = {"valid": 2, "plain": 2, "careless": 1, "wrong": 5}
@@ -32,13 +31,8 @@ class ReferenceLines:
     """The instances of the configuration `function`."""
 
     @classmethod
-    def of(cls, benchmark: Path) -> Self:
-        """Read them from the readable tasks in a folder."""
-        return cls.of_tasks(read_tasks(benchmark)[0].values())
-
-    @classmethod
-    def of_tasks(cls, tasks: Iterable[Task]) -> Self:
-        """Read them from loaded tasks."""
+    def of(cls, tasks: Iterable[Task]) -> Self:
+        """Read them from all tasks of a benchmark."""
         tasks = list(tasks)
         return cls(
             {

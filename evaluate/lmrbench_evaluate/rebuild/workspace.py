@@ -12,8 +12,8 @@ from typing import Any
 
 from lmrbench_data.base.limited import call_on_answer
 from lmrbench_data.base.source import MalformedAnswerError, SourceError, python_text
-from lmrbench_data.dataset.rows import DatasetRow, goals_of, is_method
-from lmrbench_data.loader import File, LoadError, check_path, read_archive, tar_bytes
+from lmrbench_data.dataset.rows import DatasetRow, config_of, goals_of, is_method
+from lmrbench_data.loader import UNDERSPECIFIED, File, LoadError, check_path, read_archive, tar_bytes
 from lmrbench_data.tasks.experiments import FILES
 
 from ..predictions.prediction import Prediction
@@ -136,14 +136,10 @@ def _check_paths(files: Mapping[str, File], masked: Mapping[str, File]) -> None:
             raise MalformedAnswerError(f"the path {path[:100]!r} is not plain, or below {MAX_PATCHED_DEPTH} folders")
 
 
-def has_tables(row: DatasetRow) -> bool:
-    """Whether the paper of a row reports results in tables, by which open choices are settled."""
-    return "cpu_budget_s" in row
-
-
 def without_experiments(row: DatasetRow, repo: Mapping[str, File]) -> dict[str, File]:
     """Return the files of a rebuilt repository that its cases need: no answer may search the tables during its test."""
-    return {name: file for name, file in repo.items() if not (has_tables(row) and name in FILES)}
+    has_tables = config_of(row) == UNDERSPECIFIED
+    return {name: file for name, file in repo.items() if not (has_tables and name in FILES)}
 
 
 def workspace_tar(

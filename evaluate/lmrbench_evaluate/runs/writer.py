@@ -14,10 +14,10 @@ from typing import Any, Self
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.files import now, write_atomically
 from lmrbench_data.dataset.result_rows import ResultRow
-from lmrbench_data.dataset.rows import DatasetRow, is_altered, is_method
+from lmrbench_data.dataset.rows import DatasetRow, config_of, is_altered, is_method
+from lmrbench_data.loader import UNDERSPECIFIED
 
 from ..predictions.prediction import AnswerKey, Prediction
-from ..rebuild.workspace import has_tables
 from ..verdict.choices import implemented_options
 from ..verdict.verdict import Status, Verdict
 from .folder import FACTS, RESULTS, RunFolder
@@ -138,7 +138,7 @@ class RunWriter:
             **{name: self.facts[name] for name in _SHARED},
         }
         absent = {*(() if is_method(row) else METHOD_KEYS), *(() if is_altered(row) else ("choices",))}
-        absent |= set() if has_tables(row) else {"searches_table"}
+        absent |= set() if config_of(row) == UNDERSPECIFIED else {"searches_table"}
         self._results.write({name: result[name] for name in ResultRow.__annotations__ if name not in absent})
 
     def statuses(self, keys: Sequence[AnswerKey]) -> list[Status]:

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lmrbench_data.dataset.result_rows import ChoiceRow
-from lmrbench_data.dataset.rows import DatasetRow, DeclaredCase, Option, RowChoice
-from lmrbench_data.loader import File, read_archive
+from lmrbench_data.dataset.rows import DatasetRow, DeclaredCase, Option, RowChoice, config_of
+from lmrbench_data.loader import UNDERSPECIFIED, File, read_archive
 from lmrbench_data.tasks.experiments import FILES, digits_of, reported_digits
 
-from ..rebuild.workspace import has_tables
 from .compare import Comparison
 from .decode import Frame, StreamError, decode, read_frames
 from .expected import unpack_frames
@@ -78,7 +77,7 @@ def counted_choices(row: Mapping[str, Any]) -> list[ChoiceRow]:
 
 def searches_table(row: DatasetRow, repo: Mapping[str, File]) -> bool:
     """Whether the files that an answer changes hold three or more numbers of its paper's tables."""
-    if not has_tables(row):
+    if config_of(row) != UNDERSPECIFIED:
         return False
     masked = read_archive(row["repo_archive"])
     changed = [name for name in repo if name not in FILES and repo[name] != masked.get(name)]
