@@ -21,7 +21,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lmrbench_evaluate.predictions.prediction import check_track
 from lmrbench_evaluate.runner import runner_sha256
 from lmrbench_evaluate.sandbox.base import START_S
 from lmrbench_evaluate.sandbox.meter import wall_limit
@@ -102,7 +101,6 @@ def _datasets(folder: Path) -> Iterator[dict[str, Any]]:
 
 def _rows(settings: HarborSettings) -> list[DatasetRow]:
     """Return the rows to export, from one configuration or from all that the dataset has."""
-    check_track(settings.track)
     rows: list[DatasetRow] = []
     if settings.config is not None:
         rows = load_rows(settings.dataset, settings.config, settings.instances)

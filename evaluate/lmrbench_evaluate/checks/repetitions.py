@@ -42,7 +42,10 @@ def repetition_errors(
         InfraError: the machinery failed.
     """
     name, errors = "fresh seeds", {}
-    narrow = {case["name"]: Comparison(_narrowed(case)) for case in row["tests"]["cases"]}
+    narrow = {
+        case["name"]: Comparison({**case, "rtol": case["rtol"] / HEADROOM, "atol": case["atol"] / HEADROOM})
+        for case in row["tests"]["cases"]
+    }
     # Exact, because the tolerances of a case may hide the influence of a clock or a hash of the process.
     exact = dict.fromkeys(narrow, Comparison({"exact": True}))
     record = partial(record_seeds, row, reference, sandbox, image, draw_seeds(_SEEDS), constant=True)
@@ -60,10 +63,6 @@ def repetition_errors(
     except InputError as error:
         errors[name] = str(error)
     return errors
-
-
-def _narrowed(case: Mapping[str, object]) -> Mapping[str, object]:
-    return {**case, "rtol": case["rtol"] / HEADROOM, "atol": case["atol"] / HEADROOM}  # type: ignore[operator]
 
 
 def _too_wide(difference: str) -> str:
