@@ -50,8 +50,9 @@ class Run(RunFolder):
         """Return one row per prediction, in order: its result, `reproduced`, `robust`, and the `judge`'s category.
 
         The category is None if the answer was not judged. A run on methods also has `functions_passed`, the share of
-        functions that passed; `choices_read`, the share of altered choices that were read; and `choices_settled`, the
-        share of open choices that were settled. Shares are None after an infra error, or if there is nothing to count.
+        functions that passed; `choices_read`, the share of altered choices that were read; `choices_settled`, the share
+        of open choices that were settled; and `level`, where rows have one. Shares are None after an infra error, or if
+        there is nothing to count.
         """
         import pandas as pd
 
@@ -59,12 +60,14 @@ class Run(RunFolder):
         from lmrbench_evaluate.predictions.prediction import AnswerKey
         from lmrbench_evaluate.reports.tally import ScoredAnswer
 
-        judgements, records = read_judgements(self.path, judge_model), []
+        judgements, facts, records = read_judgements(self.path, judge_model), self.facts, []
         for row in self.results():
             judgement = judgements.get(AnswerKey.of(row).question)
             answer = ScoredAnswer.of(row, judgement)
             record: dict[str, Any] = {**row, **{str(level): reaches(answer.outcome, level) for level in Level}}
             record["judge"] = str(judgement.category) if judgement and judgement.category else None
+            if facts["levels"]:
+                record["level"] = facts["levels"].get(row["instance_id"])
             if self.config != FUNCTION:
                 graded = row["status"] != Status.INFRA_ERROR
                 for name, parts in {

@@ -3,6 +3,7 @@
 `readers.yaml` and `choice_readers.yaml` of a benchmark are written by hand; no other module adds their numbers up.
 """
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..base.strict_yaml import check, read_yaml
 from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED
+from .experiments import HARD
 from .guessing import SettledChoice, by_truth, chance, corrected, reciting
 from .task import Altered, Instance, Task, Underspecified
 
@@ -79,7 +81,7 @@ def recited(tasks: Sequence[Task]) -> Total:
 
 
 def configuration_totals(tasks: Sequence[Task]) -> list[Total]:
-    """Return one total for each configuration and kind of reader that has attempts."""
+    """Return one total for each configuration and kind of reader that has attempts; hard rows have their own."""
     totals: dict[tuple[str, str], Total] = {}
     readers = read_readers(tasks[0].folder.parent)
     for config in (FUNCTION, METHOD):
@@ -91,13 +93,18 @@ def configuration_totals(tasks: Sequence[Task]) -> list[Total]:
                 totals[config, "with the paper"].add(instance, facts["reproduced"], facts["attempts"])
                 totals[config, "without the paper"].add(instance, int(facts["without_paper"]))
     for config in (COUNTERFACTUAL, UNDERSPECIFIED):
-        for shell in (False, True):
-            totals[config, _SHELL[shell]] = Total(config, _SHELL[shell], len(_instances(tasks, config)))
+        for item, reader in itertools.product(_instances(tasks, config), _SHELL.values()):
+            kind = reader + _hard_rows(item)
+            totals.setdefault((config, kind), Total(config, kind, 0)).rows += 1
     for attempt in choice_attempts(tasks):
-        total = totals[attempt.instance.config, attempt.reader]
+        total = totals[attempt.instance.config, attempt.reader + _hard_rows(attempt.instance)]
         total.add(attempt.instance.instance_id, int(attempt.reproduced))
         total.choices += attempt.choices
     return [total for total in totals.values() if total.attempts]
+
+
+def _hard_rows(item: Instance) -> str:
+    return ", hard rows" if isinstance(item, Underspecified) and item.level == HARD else ""
 
 
 def choice_attempts(tasks: Sequence[Task]) -> Iterator[ChoiceAttempt]:

@@ -101,6 +101,7 @@ def test_open_choices_are_settled_and_corrected_for_chance(toy_benchmark: Path, 
 def test_easy_and_hard_rows_have_lines_of_their_own(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     edits: dict[str, tuple[str, str] | None] = {"settler": ("", "")}
     run = evaluated(UNDERSPECIFIED, toy_benchmark, local_sandbox, edits, hard=("** 0.5", "** 1"))
+    assert dict(run.to_pandas().set_index("level")["choices_settled"]) == {"easy": 1.0, "hard": 0.5}
     report = run.report()
     text = report.to_markdown()
     for name, rate, settled, cpu in (

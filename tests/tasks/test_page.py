@@ -1,5 +1,6 @@
 """The benchmark's page lists tasks, choices and options, and what fresh readers made of altered papers."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from lmrbench_data.tasks.overview import render_page
@@ -33,3 +34,7 @@ def test_choices_and_the_attempts_of_readers_are_listed(toy_benchmark: Path) -> 
     assert f"- with a shell: 1 of 1 reproduced; {settled}; {split}" in lines
     otherwise = "weights: none of the options, average: count (published)"
     assert f"| `toy-underspecified-1` | without a shell | 20 s | no | 0/2 | {otherwise} |" in lines
+    hard = [
+        replace(task, underspecified=tuple(replace(i, level="hard") for i in task.underspecified)) for task in tasks
+    ]
+    assert f"- with a shell, hard rows: 1 of 1 reproduced; {settled}; {split}" in render_page(hard).splitlines()
