@@ -45,16 +45,40 @@ def table_pretraining() -> dict[str, dict[str, float]]:
     return rows
 
 
-def make_batches(images: Tensor) -> list[list[list[Tensor]]]:
-    """Two views of 12 images a batch, for each epoch; colours are distorted in float64."""
-    crops = ViewLoader(images, Augmentation(seed=1, colour_strength=0), batch_size=12, n_views=2, seed=2)
+def table_outcome() -> dict[str, dict[str, float]]:
+    """Loss of other images and spread of their projections, after some of the steps of a run with NT-Xent."""
+    torch.set_num_threads(1)
+    batch_size = 128
+    steps = [batch for [batch] in make_batches(pattern_images(batch_size, seed=0)[0], batch_size, epochs=8)]
+    [[others]] = make_batches(pattern_images(batch_size, seed=7)[0], batch_size, epochs=1)
+    rows: dict[str, dict[str, float]] = {}
+    for temperature, warmup, done, total in ((0.1, 2, 8, 12), (0.2, 2, 8, 12), (0.5, 1, 5, 8)):
+        torch.manual_seed(0)
+        model = ContrastiveEncoder(width=12, projection_dim=16).double()
+        args = Config(batch_size=batch_size, temperature=temperature, epochs=1)
+        peak = peak_rate(0.025, batch_size)
+        optimizer = LARS(model.parameters(), peak, momentum=0.8, weight_decay=0.05, trust=0.5)
+        scheduler = Schedule(optimizer, peak, warmup, total)
+        trainer = SimCLR(args=args, model=model, optimizer=optimizer, scheduler=scheduler)
+        trainer.train(steps[:done], report_every=0)
+        with torch.no_grad():
+            projections = model(torch.cat(others))
+            loss = trainer.criterion(*trainer.info_nce_loss(projections))
+        name = f"temperature {temperature}, step {done} of {total}, warm-up of {warmup}"
+        rows[name] = {"loss": loss.item(), "spread": torch.pdist(projections).mean().item()}
+    return rows
+
+
+def make_batches(images: Tensor, batch_size: int = 12, epochs: int = EPOCHS) -> list[list[list[Tensor]]]:
+    """Two views of each image of a batch, for each epoch; colours are distorted in float64."""
+    crops = ViewLoader(images, Augmentation(seed=1, colour_strength=0), batch_size, n_views=2, seed=2)
     generator = torch.Generator().manual_seed(3)
 
     def distorted(views: Tensor) -> Tensor:
         numbers = torch.rand(len(views), NUMBERS, generator=generator, dtype=torch.float64)
         return distort_colours(views.double(), numbers, 0.6)
 
-    return [[[distorted(view) for view in views] for views in crops] for _ in range(EPOCHS)]
+    return [[[distorted(view) for view in views] for views in crops] for _ in range(epochs)]
 
 
 @torch.no_grad()
