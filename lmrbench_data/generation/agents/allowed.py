@@ -59,10 +59,14 @@ def read_request(body: bytes, model: str) -> dict[str, Any]:
     return sent
 
 
-def _message(item: Any) -> dict[str, Any]:
+def _message(value: Any) -> dict[str, Any]:
     """Check a message; one of the assistant keeps all fields, because servers expect signatures and reasoning back."""
-    if not isinstance(item, dict) or item.get("role") not in _ROLES:
+    if not isinstance(value, dict) or value.get("role") not in _ROLES:
         raise NotAllowed("each message must be an object with a role")
+    item: dict[str, Any] = value
+    moved = item.get("provider_specific_fields")
+    if item["role"] == "assistant" and isinstance(moved, dict):
+        item = {**moved, **item}  # LiteLLM moves there what the server sent beside the content
     content = item.get("content")
     parts = [content] if isinstance(content, dict) else content if isinstance(content, list) else []
     if not all(isinstance(part, dict) and part.get("type") in _PARTS for part in parts):
