@@ -42,6 +42,7 @@ _INFRA = 3
 COLUMNS = (
     "instance_id",
     "repo_archive",
+    "paper_text",
     "goal_file",
     "goal_function",
     "goals",

@@ -13,3 +13,10 @@ def counterfactual_row(tmp_path_factory: pytest.TempPathFactory, local_sandbox: 
     """A row whose paper states other options than the published ones in both of its choices."""
     benchmark = add_toy_choices(write_toy_benchmark(tmp_path_factory.mktemp("choices") / "benchmark"))
     return recorded_rows(benchmark, local_sandbox, "counterfactual")[0]
+
+
+@pytest.fixture(scope="session")
+def underspecified_row(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) -> DatasetRow:
+    """A row whose paper leaves both choices open and reports a table."""
+    benchmark = add_toy_choices(write_toy_benchmark(tmp_path_factory.mktemp("open") / "benchmark"))
+    return recorded_rows(benchmark, local_sandbox, "underspecified")[0]

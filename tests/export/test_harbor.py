@@ -125,7 +125,7 @@ def test_a_write_that_fails_keeps_the_earlier_export(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-@pytest.mark.parametrize("fixture", ["toy_row", "method_row", "counterfactual_row"])
+@pytest.mark.parametrize("fixture", ["toy_row", "method_row", "counterfactual_row", "underspecified_row"])
 @pytest.mark.parametrize("word", ["gold", "masked"])
 def test_the_verifier_gives_the_verdict_of_an_evaluation(
     fixture: str, word: str, request: pytest.FixtureRequest, tmp_path: Path, local_sandbox: Sandbox
