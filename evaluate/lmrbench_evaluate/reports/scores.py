@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ class ModelScore:
         found = {self.levels.get(name, "") for name in self.scope}
         return found.pop() if len(found) == 1 and found <= set(ROW_LEVELS) else ""
 
-    @property
+    @cached_property
     def by_level(self) -> list["ModelScore"]:
         """The scores on the rows of each level; empty if all rows have one level or none."""
         parts = []
