@@ -104,7 +104,8 @@ def verdict(
     async def score(state: TaskState, target: Target) -> Score:
         answer = state.output.completion
         row = {"instance_id": str(state.sample_id), "model_name_or_path": str(state.model), "function": answer}
-        [result] = await opened().ascore([{**row, "track": track, "setting": setting}])
+        metadata = {"finish_reason": "length" if state.output.stop_reason == "max_tokens" else "stop"}
+        [result] = await opened().ascore([{**row, "track": track, "setting": setting, "metadata": metadata}])
         if result.reward is None:
             raise InfraError(result.reason)
         return Score(

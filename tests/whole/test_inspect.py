@@ -28,8 +28,8 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def toy(toy_row: DatasetRow, tmp_path: Path) -> Path:
-    """A dataset of four instances that are the toy task under other names."""
-    rows = [{**toy_row, "instance_id": f"toy-{name}", "paper_title": f"Paper {name}"} for name in "abcd"]
+    """A dataset of five instances that are the toy task under other names."""
+    rows = [{**toy_row, "instance_id": f"toy-{name}", "paper_title": f"Paper {name}"} for name in "abcde"]
     write_dataset([{**row, "row_sha256": row_sha256(row)} for row in rows], tmp_path / "toy", load_benchmark())
     return tmp_path / "toy"
 
@@ -72,12 +72,14 @@ def _without_scores(sample: Any) -> Any:
 
 
 def test_a_model_is_scored_by_our_verdict(server: Server, toy: Path, toy_row: DatasetRow, tmp_path: Path) -> None:
-    """Right, right in the core cases only, refused, and wrong: each level has its own mean, each score says why."""
+    """Right, right in the core cases only, refused, wrong, and cut: each level has its mean, each score says why."""
     careless = TOY_ANSWER.replace(":\n", ":\n    if not values:\n        raise ValueError\n", 1)
 
-    def model(request: Request) -> str:
+    def model(request: Request) -> str | Reply:
         if "Paper a" in request.user:
             return f"Here it is:\n```python\n{TOY_ANSWER}```"
+        if "Paper e" in request.user:
+            return Reply(body=completion(f"```python\n{TOY_ANSWER}", finish_reason="length"))
         if "Paper d" in request.user:
             return careless.replace("* factor", "+ factor")
         return careless if "Paper b" in request.user else "I cannot help with that."
@@ -93,10 +95,11 @@ def test_a_model_is_scored_by_our_verdict(server: Server, toy: Path, toy_row: Da
     assert scores["toy-a"].explanation == "every case passed"
     assert scores["toy-b"].explanation == "case_empty seed 0: ValueError"
     assert "'scale'" in scores["toy-c"].explanation
+    assert "cut" in scores["toy-e"].explanation
     assert scores["toy-d"].explanation.startswith("case_random_values seed 0: ")  # a core case before the others
     means = {score.name: score.metrics["mean"].value for score in log.results.scores}
     assert means == {
-        level: pytest.approx(sum(score.value[level] for score in scores.values()) / 4)
+        level: pytest.approx(sum(score.value[level] for score in scores.values()) / 5)
         for level in ("reproduced", "robust")
     }
     row = {**toy_row, "paper_title": "Paper a"}
