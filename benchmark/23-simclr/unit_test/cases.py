@@ -39,10 +39,13 @@ def make_trainer(images: int, views: int = 2, temperature: float = 0.5, model: n
 
 
 def random_features(seed: int, rows: int, dim: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Rows of clearly different lengths, none of them 1."""
+    """Rows of clearly different lengths, none of them 1.
+
+    They are drawn in float64: normal numbers in float32 differ from processor to processor.
+    """
     generator = torch.Generator().manual_seed(seed)
-    lengths = 0.25 + 4 * torch.rand(rows, 1, generator=generator)
-    return (lengths * torch.randn(rows, dim, generator=generator)).to(dtype)
+    lengths = 0.25 + 4 * torch.rand(rows, 1, generator=generator, dtype=torch.float64)
+    return (lengths * torch.randn(rows, dim, generator=generator, dtype=torch.float64)).to(dtype)
 
 
 def with_gradient(trainer: SimCLR, features: Tensor) -> dict[str, object]:
