@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -117,10 +118,12 @@ def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
         UnreachableError: the server cannot be reached; raised without a retry.
         InfraError: the server failed on every attempt.
     """
-    import httpx2
+    from huggingface_hub import get_session
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
     from huggingface_hub.utils import http_backoff  # type: ignore[attr-defined]
 
+    # Its HTTP library: httpx in the Hub client 1, httpx2 in 2.
+    httpx = sys.modules[type(get_session()).__module__.partition(".")[0]]
     target, redirects = url, 0
     while True:
         if not is_allowed(target):
@@ -132,14 +135,15 @@ def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
                 target,
                 max_retries=TRIES - 1,
                 base_wait_time=_scale(),
-                retry_on_exceptions=(httpx2.ReadTimeout, httpx2.ReadError, httpx2.RemoteProtocolError),
+                retry_on_status_codes=(429, 500, 502, 503, 504),  # the Hub client 1 would only retry 503
+                retry_on_exceptions=(httpx.ReadTimeout, httpx.ReadError, httpx.RemoteProtocolError),
                 follow_redirects=False,
-                timeout=httpx2.Timeout(TIMEOUT_S, connect=CONNECT_S),
+                timeout=httpx.Timeout(TIMEOUT_S, connect=CONNECT_S),
                 headers={"User-Agent": f"lmrbench/{__version__} (research benchmark; one download per paper)"},
             )
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, OfflineModeIsEnabled) as error:
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError, OfflineModeIsEnabled) as error:
             raise UnreachableError(f"{urlsplit(url).netloc} cannot be reached ({error_line(error)})") from error
-        except (httpx2.HTTPError, httpx2.InvalidURL, HfHubHTTPError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, HfHubHTTPError) as error:
             reason = f"HTTP {error.response.status_code}" if isinstance(error, HfHubHTTPError) else error_line(error)
             raise InfraError(f"{url}: {reason}, after {TRIES} attempts; try again later, or {_BY_HAND}") from error
         if not response.is_redirect or redirects == _MAX_REDIRECTS:
