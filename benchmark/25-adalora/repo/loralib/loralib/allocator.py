@@ -27,7 +27,7 @@ class BudgetSchedule:
             raise ValueError("warm-up and final phase leave no step for the budget to fall")
 
     def budget(self, step: int) -> int:
-        """b of the paper at a step from 1 to `total_steps`, rounded to the nearest integer; a half goes to the even one."""
+        """b of the paper at a step from 1 to `total_steps`, rounded to the nearest integer, halves to the even one."""
         falling_steps = self.total_steps - self.warmup_steps - self.final_steps
         progress = min(max((step - self.warmup_steps) / falling_steps, 0.0), 1.0)
         return self.final + round((self.initial - self.final) * (1 - progress) ** 3)
