@@ -118,12 +118,11 @@ def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
         UnreachableError: the server cannot be reached; raised without a retry.
         InfraError: the server failed on every attempt.
     """
-    from huggingface_hub import get_session
-    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+    from huggingface_hub.errors import HfHubHTTPError, HTTPError, OfflineModeIsEnabled  # type: ignore[attr-defined]
     from huggingface_hub.utils import http_backoff  # type: ignore[attr-defined]
 
     # Its HTTP library: httpx in the Hub client 1, httpx2 in 2.
-    httpx = sys.modules[type(get_session()).__module__.partition(".")[0]]
+    httpx = sys.modules[HTTPError.__module__]
     target, redirects = url, 0
     while True:
         if not is_allowed(target):

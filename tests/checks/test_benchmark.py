@@ -9,7 +9,9 @@ import pytest
 import lmrbench_data as lmr
 from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.dataset.build import build_rows
+from lmrbench_data.tasks.guessing import chance, reciting
 from lmrbench_data.tasks.overview import PAGE, render_page, task_facts
+from lmrbench_data.tasks.readers import recited
 from lmrbench_data.tasks.task import Task
 from lmrbench_data.tasks.task_folders import load_tasks, read_tasks
 from lmrbench_evaluate.checks.check import check_tasks
@@ -74,16 +76,9 @@ def test_published_options_are_not_the_better_guess() -> None:
 
     With a fixed share as the least, rows would be kept or dropped for what was drawn, which is a bias of its own.
     """
-    drawn = [
-        (choice.name in item.chosen, 1 / len(choice.options))
-        for task in TASKS
-        for item in task.underspecified
-        for choice in task.choices
-        if choice.name in item.open
-    ]
-    published = sum(not chosen for chosen, _ in drawn)
-    deviation = math.sqrt(sum(share * (1 - share) for _, share in drawn))
-    assert abs(published - sum(share for _, share in drawn)) <= 2.58 * deviation
+    choices = recited(TASKS).choices
+    deviation = math.sqrt(sum((1 - 1 / choice.options) / choice.options for choice in choices)) / len(choices)
+    assert abs(reciting(choices) - chance(choices)) <= 2.58 * deviation
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
