@@ -62,17 +62,15 @@ def run_git(
     """Run git in a folder that this program created and return its output.
 
     Args:
-        directory: git directory elsewhere (see `empty_git_directory`); by default git searches `folder`, not its
-            parents.
+        directory: git directory; by default `.git` of the folder, or elsewhere (see `empty_git_directory`). Because git
+            is told where it is, it does not ask whose it is: some mounts show another owner.
         accepted: exit statuses that are not errors.
 
     Raises:
         GitError: git failed or exceeded its limit.
         InfraError: git is not installed, or the machine is overloaded.
     """
-    places = {"GIT_CEILING_DIRECTORIES": str(folder.resolve().parent)}
-    if directory:
-        places |= {"GIT_DIR": str(directory.resolve()), "GIT_WORK_TREE": str(folder.resolve())}
+    places = {"GIT_DIR": str((directory or folder / ".git").resolve()), "GIT_WORK_TREE": str(folder.resolve())}
     try:
         done = subprocess.run(
             ["/bin/sh", "-c", _LIMITED, "sh", *_OPTIONS, *arguments],

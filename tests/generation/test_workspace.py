@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -50,6 +51,24 @@ def test_workspace_holds_the_task_and_nothing_else(toy_row: dict[str, Any], tmp_
     again = write_workspace(toy_row, tmp_path / "x", track="contract")
     assert toy_row["contract"] in (again / "TASK.md").read_text()
     assert git(again, "rev-parse", "HEAD") == git(folder, "rev-parse", "HEAD"), "equal rows give equal repositories"
+
+
+def test_workspace_on_a_mount_with_another_owner(
+    toy_row: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program `git` before the real one makes git believe that every folder belongs to somebody else."""
+    owned = write_workspace(toy_row, tmp_path / "owned")
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nGIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec {shutil.which("git")} "$@"\n')
+    program.chmod(0o755)
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+        foreign = write_workspace(toy_row, tmp_path / "foreign")
+        solve(foreign)
+        assert collect(toy_row, foreign)[0]["model_patch"].startswith(f"diff --git a/{GOAL}")
+    assert git(foreign, "rev-parse", "HEAD") == git(owned, "rev-parse", "HEAD")
+    assert (foreign / "repo/.git/config").read_bytes() == (owned / "repo/.git/config").read_bytes()
 
 
 def test_task_and_prompt_name_what_else_is_masked_or_removed(toy_row: dict[str, Any]) -> None:
