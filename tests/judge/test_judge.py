@@ -16,9 +16,11 @@ from lmrbench_evaluate.judge.judging import TEMPERATURE
 from lmrbench_evaluate.judge.opinion import Category
 from lmrbench_evaluate.judge.question import prompt_version
 from lmrbench_evaluate.judge.summary import summarise
+from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.reports.score_tables import judge_table
 from lmrbench_evaluate.reports.scores import score_runs
 from lmrbench_evaluate.reports.tally import Tally
+from support.command_line import in_process
 from support.judging import SUBTLE, WRONG, Judging, candidate, verdict
 from support.openai_server import Reply, Request, Server, opinion
 from support.toy import TOY_ANSWER, patch_that_writes
@@ -107,6 +109,21 @@ def test_unreadable_replies_are_an_error_without_a_category(judging: Judging, se
     assert len(server.requests) == before + 1, "the same command asks only for the missing one"
     assert judging.categories() == {"a": "CC", "b": "LI"}
     assert {found.errors for found in read_judgements(judging.run).values()} == {0}
+
+
+def test_pass_that_ends_early_knows_malformed_answers_and_says_why_a_judgement_failed(
+    judging: Judging, server: Server
+) -> None:
+    judging.evaluate(WRONG, "def other():\n    pass\n")
+    server.judge = lambda request: Reply(503, {"error": {"message": "model is loading"}})
+    done = judging.here(workers=1, votes=12, endpoint={"retries": 0})
+    assert done.stopped
+    counts = [dict(model.counts) for model in summarise(judging.run, done)]
+    assert counts == [{"unjudged": 1}, {"malformed": 1}], "the pass ended before the malformed answer"
+    shown = in_process("show", judging.run, "toy-scale", "--model", "a").stdout
+    assert "## Judge: no category" in shown
+    assert "model is loading" in shown.partition("## Judge: no category")[2]
+    assert "model is loading" in make_report([judging.run]).to_html()
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,23 @@ def test_few_shared_instances_are_not_compared(tmp_path: Path) -> None:
         assert (bool(report.pairs), "points over" in headline.text) == (count == 5, count == 5)
 
 
+def test_tracks_are_never_compared(tmp_path: Path) -> None:
+    """Nor is an unstated track with a stated one; and such pairs do not enter Holm's adjustment."""
+    rows = [
+        two_levels(f"i{number}", STATUS[model != "b" or number > 5], "passed", model=model, track=track)
+        for number in range(12)
+        for track, models in {"paper": "ab", "contract": "a", "unstated": "a"}.items()
+        for model in models
+    ]
+    scope = {f"i{number}": "Alpha" for number in range(12)}
+    report = make_report([write_run(tmp_path / "run", rows, scope=scope)])
+    for level in Level:
+        [pair] = [pair for pair in report.pairs if pair.level is level]
+        assert (pair.first, pair.second) == ("a, paper", "b, paper")
+        assert pair.p_holm == pair.p < ALPHA
+    assert "adjusted for" not in headlines(report)[0].about
+
+
 def test_the_interval_is_that_of_agresti_and_min() -> None:
     """For 9 against 3 of 40: (9.5 - 3.5) / 42, and the variance of a table with half an instance in each cell more."""
     differences = [1] * 9 + [-1] * 3 + [0] * 28

@@ -177,6 +177,8 @@ class Judgement:
     """The reason why the answer cannot be shown to any judge, such as "too long"."""
     by: str = BY_MODEL
     """`identical` if the code is the reference's, so no model was asked."""
+    error: str = ""
+    """Why the first of the votes without a category failed."""
 
 
 def read_judgements(run_folder: Path, judge: Judge | str | None = None) -> dict[AnswerKey, Judgement]:
@@ -219,4 +221,5 @@ def _majority(rows: list[dict[str, Any]], judge: Judge) -> Judgement:
         errors=sum(row["status"] == JUDGE_ERROR for row in rows),
         not_judged="" if judged else next((row["reason"] for row in rows if row["status"] == NOT_JUDGED), ""),
         by=first["by"] if first else BY_MODEL,
+        error=next((row["error"] for row in rows if row["status"] != JUDGED), ""),
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..predictions.prediction import AnswerKey
 from ..runs.folder import RunFolder
 from .asking import MALFORMED, JudgeSummary
 from .judgement_log import BY_MODEL, read_judgements
@@ -58,6 +59,9 @@ def summarise(run: Path, summary: JudgeSummary, instances: Sequence[str] = ()) -
         InputError: a damaged file.
     """
     judgements = read_judgements(run, summary.judge)
+    # A pass that ended early has not reached all of them.
+    malformed = {AnswerKey.of(row).question for row in RunFolder(run).rows() if row["status"] == MALFORMED}
+    malformed |= summary.malformed
     models: dict[tuple[str, str, str], ModelSummary] = {}
     for prediction in RunFolder(run).predictions:
         if instances and prediction.instance_id not in instances:
@@ -66,7 +70,7 @@ def summarise(run: Path, summary: JudgeSummary, instances: Sequence[str] = ()) -
         model = models.setdefault(name, ModelSummary(*name))
         answer = prediction.key.question
         judgement = judgements.get(answer)
-        if answer in summary.malformed:
+        if judgement is None and answer in malformed:
             model.counts[MALFORMED] += 1
         elif judgement is not None and judgement.not_judged:
             model.not_judged[judgement.not_judged] += 1

@@ -72,7 +72,9 @@ class Pair:
 
 
 def compare_pairs(scores: Sequence[ModelScore], names: Sequence[str]) -> list[Pair]:
-    """Compare all pairs of models that share enough instances (`MIN_SHARED`), at each level.
+    """Compare all pairs of models of one track that share enough instances (`MIN_SHARED`), at each level.
+
+    Models of two tracks saw different texts; an unstated track is one of its own.
 
     Args:
         names: the name of each of `scores`.
@@ -82,7 +84,7 @@ def compare_pairs(scores: Sequence[ModelScore], names: Sequence[str]) -> list[Pa
         pairs = [
             pair
             for (one, first), (other, second) in itertools.combinations(zip(scores, names, strict=True), 2)
-            if (pair := compare(one, other, first, second, level)).instances >= MIN_SHARED
+            if one.track == other.track and (pair := compare(one, other, first, second, level)).instances >= MIN_SHARED
         ]
         p_values = holm([pair.p for pair in pairs])
         adjusted += (dataclasses.replace(pair, p_holm=p) for pair, p in zip(pairs, p_values, strict=True))

@@ -143,8 +143,8 @@ def explanations(report: "Report") -> list[str]:
         tests = "; or of ".join(text for test, text in about.items() if any(pair.test == test for pair in report.pairs))
         lines.append(
             f"p is the two-sided p of {tests}. Instances with an infra error are left out. Points are the difference "
-            "of the shares. Holm's p is adjusted for the number of comparisons at a level. Models with fewer than "
-            f"{MIN_SHARED} shared instances are not compared."
+            "of the shares. Holm's p is adjusted for the number of comparisons at a level. Models of two tracks, or "
+            f"with fewer than {MIN_SHARED} shared instances, are not compared."
         )
     return [*lines, *_about_people(report)]
 
