@@ -168,3 +168,19 @@ def test_patch_that_git_accepts_keeps_its_colours_and_carriage_returns() -> None
     after = apply_patch({"m.py": File(SOURCE.replace("return x", "return x\r").encode())}, answer, notes)
     assert after["m.py"].data.decode() == SOURCE.replace("return x", "return '\x1b[31m'\r")
     assert notes == []
+
+
+def test_patch_without_the_carriage_returns_of_a_file_is_repaired() -> None:
+    """Shells and JSON tools lose them. Other files of the patch have none; a file it leaves alone keeps its bytes."""
+    crlf, mixed = SOURCE.replace("\n", "\r\n").encode(), b"\x00a\r\nb\n"
+    files = {"m.py": File(crlf), "n.py": File(SOURCE.encode(), executable=True), "data": File(mixed)}
+    changed = {name: files[name]._replace(data=files[name].data.replace(b"x\r\n", b"x + 1\r\n")) for name in files}
+    changed["n.py"] = File(SOURCE.replace("return x", "return x + 1").encode(), executable=True)
+    both = PATCH + PATCH.replace("m.py", "n.py")
+    repair = "carriage returns of the repository's files restored"
+    for patch, repairs in ((both, repair), (both.replace(":\n", ":\r\n"), f"carriage returns removed, {repair}")):
+        notes: list[str] = []
+        assert apply_patch(files, patch, notes) == changed
+        assert notes == [f"the patch was repaired: {repairs}"]
+    with pytest.raises(MalformedAnswerError, match="does not apply: error: patch failed"):
+        apply_patch(files, PATCH.replace("a = 1", "b = 1"), [])

@@ -50,16 +50,22 @@ def apply_patch(files: Mapping[str, File], patch: str, notes: list[str]) -> dict
         raise MalformedAnswerError(f"the patch is larger than {MAX_PATCH_BYTES} bytes")
     with tempfile.TemporaryDirectory(prefix="lmrbench-patch-") as name:
         folder = Path(name).resolve() / "repo"
-        write_files(files, folder)
         empty_git_directory(folder.with_name("git"))
-        notes += _apply_or_repair(patch.removesuffix("\n") + "\n", files, folder)
+        written, lines = _apply_or_repair(patch.removesuffix("\n") + "\n", files, folder)
+        notes += lines
         if sum(path.lstat().st_size for path in folder.rglob("*")) > MAX_REPO_BYTES:
             raise MalformedAnswerError(f"the patch makes the repository larger than {MAX_REPO_BYTES} bytes")
         try:
-            return read_tree(folder)
+            patched = read_tree(folder)
         except LMRBenchError as error:
             reason = f"the patch leaves entries other than plain files: {error}".replace(str(folder), "")
             raise MalformedAnswerError(reason) from error
+    for name in patched.keys() & files.keys():
+        if written[name] != files[name]:  # its carriage returns were left out
+            data = patched[name].data
+            data = files[name].data if data == written[name].data else data.replace(b"\n", b"\r\n")
+            patched[name] = patched[name]._replace(data=data)
+    return patched
 
 
 def is_cache(name: str) -> bool:
@@ -67,10 +73,15 @@ def is_cache(name: str) -> bool:
     return bool(_CACHES.intersection(PurePosixPath(name).parts)) or name.endswith((".pyc", ".pyo"))
 
 
-def _apply_or_repair(patch: str, files: Collection[str], folder: Path) -> list[str]:
-    """Apply the first version of a patch that git accepts; return a line for each repair and omission."""
+def _apply_or_repair(patch: str, files: Mapping[str, File], folder: Path) -> tuple[Mapping[str, File], list[str]]:
+    """Write the files and apply the first version of a patch that git accepts.
+
+    Returns:
+        The files as they were written, and a line for each repair and omission.
+    """
     reason = ""
-    for version, repairs in _versions(patch):
+    for version, written, repairs in _versions(patch, files):
+        write_files(written, folder)
         for options in _OPTIONS:
             try:
                 left_out = _apply(version, files, folder, *options)
@@ -80,19 +91,22 @@ def _apply_or_repair(patch: str, files: Collection[str], folder: Path) -> list[s
                 reason = reason or error.reason
             else:
                 repairs += ["context that is missing at the end of a hunk ignored"] * (options == _OPTIONS[-1])
-                return [*([f"the patch was repaired: {', '.join(repairs)}"] if repairs else []), *left_out]
+                return written, [*([f"the patch was repaired: {', '.join(repairs)}"] if repairs else []), *left_out]
     raise MalformedAnswerError(f"the patch does not apply: {reason}")
 
 
-def _versions(patch: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield a patch as it is, and without what terminals add to it, with the repairs."""
-    yield patch, []
+def _versions(patch: str, files: Mapping[str, File]) -> Iterator[tuple[str, Mapping[str, File], list[str]]]:
+    """Yield patch, files and repairs: as they are, without what terminals add, and without line ends of Windows."""
+    yield patch, files, []
     repairs = []
     for pattern, repair in ((_COLOUR, "terminal colours removed"), (r"\r+(?=\n)", "carriage returns removed")):
         patch, count = re.subn(pattern, "", patch)
         repairs += [repair] * bool(count)
     if repairs:
-        yield patch, repairs
+        yield patch, files, repairs
+    unix = {name: file._replace(data=file.data.replace(b"\r\n", b"\n")) for name, file in files.items()}
+    if unix != files:
+        yield patch, unix, [*repairs, "carriage returns of the repository's files restored"]
 
 
 def _apply(patch: str, files: Collection[str], folder: Path, *options: str) -> list[str]:
