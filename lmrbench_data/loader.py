@@ -382,7 +382,7 @@ def check_path(name: str) -> str:
     elif any(part.split(":")[0].rstrip(". ").casefold() in (".git", "git~1") for part in path.parts):
         problem = "it enters a .git folder"
     if problem:
-        raise LoadError(f"archive: path {ascii(name)[:100]} is not a plain path: {problem}")
+        raise LoadError(f"path {ascii(name)[:100]} is not a plain path: {problem}")
     return str(path)
 
 

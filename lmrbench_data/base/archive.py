@@ -34,7 +34,7 @@ def read_tree(folder: Path) -> dict[str, File]:
         try:
             name = check_path(relative.as_posix())
         except LoadError as error:
-            raise InputError(f"{str(folder)!r}: {str(error).removeprefix('archive: ')}") from error
+            raise InputError(f"{str(folder)!r}: {error}") from error
         files[name] = File(path.read_bytes(), bool(mode & 0o111))
     return dict(sorted(files.items()))
 

@@ -5,6 +5,7 @@ disabled, so equal input gives equal output everywhere. Never pass a folder that
 `.gitattributes` can run programs.
 """
 
+import errno
 import os
 import subprocess
 from pathlib import Path
@@ -13,10 +14,12 @@ from .errors import InfraError
 
 #: CPU time limit of one call in seconds.
 CPU_S = 10
+#: Limit of the address space of one call; macOS has none.
+MEMORY_MIB = 1024
 #: Wall time limit in seconds, for an overloaded machine.
 WALL_S = 120
 #: Shell commands, because the limits then hold even if this process is killed, and every Unix has `ulimit`.
-_LIMITED = f'ulimit -c 0; ulimit -t {CPU_S} && exec git "$@"'
+_LIMITED = f'ulimit -c 0; ulimit -v {MEMORY_MIB * 1024} 2>/dev/null; ulimit -t {CPU_S} && exec git "$@"'
 _NOT_FOUND = 127
 _OPTIONS = (
     *("-c", "core.autocrlf=false"),
@@ -53,7 +56,7 @@ class GitError(InfraError):
 
 
 class GitLimitError(GitError):
-    """git exceeded its CPU time limit."""
+    """git exceeded its limit on CPU time or memory."""
 
 
 def run_git(
@@ -82,10 +85,14 @@ def run_git(
         )
     except subprocess.TimeoutExpired:
         raise InfraError(f"git {arguments[0]} took more than {WALL_S} s: the machine is too busy") from None
+    except OSError as error:
+        if error.errno != errno.E2BIG:
+            raise
+        raise GitError(f"git {arguments[0]}", "its arguments are too long") from None
     if done.returncode == _NOT_FOUND:
         raise InfraError("git is not installed; patches and the workspaces of agents need it on the PATH")
-    if done.returncode < 0:
-        raise GitLimitError(f"git {arguments[0]}", f"more than {CPU_S} s of CPU time")
+    if done.returncode < 0 or b"fatal: Out of memory" in done.stderr:
+        raise GitLimitError(f"git {arguments[0]}", f"more than {CPU_S} s of CPU time or {MEMORY_MIB} MiB of memory")
     if done.returncode not in accepted:
         reason = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit {done.returncode}"]
         raise GitError(f"git {arguments[0]}", reason[0][:300])

@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from lmrbench_data.base.archive import IGNORED_PARTS, read_tree
-from lmrbench_data.base.errors import LMRBenchError
-from lmrbench_data.base.git import CPU_S, GitError, GitLimitError, empty_git_directory, run_git
+from lmrbench_data.base.errors import LMRBenchError, LoadError
+from lmrbench_data.base.git import GitError, GitLimitError, empty_git_directory, run_git
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.base.text import listed
-from lmrbench_data.loader import File, write_files
+from lmrbench_data.loader import File, check_path, write_files
 
 #: git searches for the place of each hunk, and its time grows with the square of the size of a hostile patch.
 MAX_PATCH_BYTES = 200_000
@@ -85,10 +85,12 @@ def _apply_or_repair(patch: str, files: Mapping[str, File], folder: Path) -> tup
         for options in _OPTIONS:
             try:
                 left_out = _apply(version, files, folder, *options)
-            except GitLimitError:
-                raise MalformedAnswerError(f"git needs more than {CPU_S} s to find where the patch applies") from None
+            except GitLimitError as error:
+                raise MalformedAnswerError(f"git needs {error.reason} to apply the patch") from None
             except GitError as error:
                 reason = reason or error.reason
+            except LoadError as error:
+                reason = reason or str(error)
             else:
                 repairs += ["context that is missing at the end of a hunk ignored"] * (options == _OPTIONS[-1])
                 return written, [*([f"the patch was repaired: {', '.join(repairs)}"] if repairs else []), *left_out]
@@ -110,18 +112,28 @@ def _versions(patch: str, files: Mapping[str, File]) -> Iterator[tuple[str, Mapp
 
 
 def _apply(patch: str, files: Collection[str], folder: Path, *options: str) -> list[str]:
-    """Apply a patch as a whole or not at all; return a line that names what was left out, if anything was."""
+    """Apply a patch as a whole or not at all; return a line that names what was left out, if anything was.
+
+    Raises:
+        GitError: git refuses it.
+        LoadError: it touches a name that no file may have. Such names are refused before git applies anything, because
+            `--exclude` would not match them.
+    """
     arguments = ("apply", "--whitespace=nowarn", f"-p{_strip(patch, files)}", *options)
 
     def git(*more: str) -> bytes:
         return run_git(folder, *arguments, *more, "-", stdin=patch.encode(), directory=folder.with_name("git"))
 
-    touched = [
-        entry.decode("utf-8", "replace").split("\t", 2) for entry in git("--numstat", "-z").split(b"\0") if entry
-    ]
-    names = {name: added == "-" for added, _, name in touched}
+    names: dict[str, bool] = {}
+    for entry in filter(None, git("--numstat", "-z").split(b"\0")):
+        # Bytes that are not UTF-8 become surrogates, which `check_path` refuses.
+        added, _, name = entry.decode("utf-8", "surrogateescape").split("\t", 2)
+        # A later part of the patch may change as text what an earlier one makes from a binary delta.
+        names[name] = added == "-" or names.get(name, False)
     if len(names) > MAX_PATCHED_FILES:
         raise MalformedAnswerError(f"the patch touches {len(names)} files, more than {MAX_PATCHED_FILES}")
+    for name in names:
+        check_path(name)
     if deep := next((name for name in names if name.count("/") > MAX_PATCHED_DEPTH), None):
         raise MalformedAnswerError(f"the patch creates more than {MAX_PATCHED_DEPTH} nested folders ({deep[:60]}...)")
     left_out = []

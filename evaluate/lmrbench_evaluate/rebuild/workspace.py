@@ -131,7 +131,7 @@ def _check_paths(files: Mapping[str, File], masked: Mapping[str, File]) -> None:
         try:
             plain = check_path(_REPO + path)
         except LoadError as error:
-            raise MalformedAnswerError(str(error).removeprefix("archive: ")) from None
+            raise MalformedAnswerError(str(error)) from None
         if plain != _REPO + path or path.count("/") > MAX_PATCHED_DEPTH:
             raise MalformedAnswerError(f"the path {path[:100]!r} is not plain, or below {MAX_PATCHED_DEPTH} folders")
 
