@@ -49,8 +49,7 @@ class Analysis:
         elif path.suffix == ".json":
             text = json.dumps(self.numbers, indent=2) + "\n"
         else:
-            frame = self.records.map(lambda value: csv_cell(value) if isinstance(value, str) else value)
-            text = frame.to_csv(index=False, lineterminator="\n")
+            text = self.records.map(csv_cell).to_csv(index=False, lineterminator="\n")
         write_atomically(path, text)
         return path
 

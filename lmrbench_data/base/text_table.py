@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
+from .names import FORMULA
 from .text import one_line
 
 #: The header and the rows.
@@ -20,6 +22,9 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list
     return [table[0], "|" + "---|" * len(header), *table[1:]]
 
 
-def csv_cell(text: str) -> str:
-    """Return a cell that no spreadsheet treats as a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+def csv_cell(value: Any) -> Any:
+    """Return a cell for CSV: text on one line, which neither a spreadsheet nor a terminal reads as more than text."""
+    if not isinstance(value, str):
+        return value
+    text = one_line(value)
+    return f"'{text}" if text.startswith(FORMULA) else text

@@ -154,7 +154,7 @@ def test_answer_that_can_search_the_tables_settles_nothing(toy_benchmark: Path, 
     frame = run.to_pandas().set_index("model_name_or_path")
     assert dict(frame["choices_settled"]) == {"honest": 1.0, "searcher": 0.0, "percent": 0.0, "importer": 0.0}
     text = run.report().to_markdown()
-    assert "2 answers hold numbers of the paper's tables (`searches_table`)" in text
+    assert "2 answers hold numbers of the paper's tables" in text
     assert "searcher: settled 0.0 % of the open choices" in text
 
 

@@ -271,17 +271,19 @@ def test_cost_tokens_and_time_come_from_metadata_and_a_success_has_its_price(tmp
 
 
 def test_csv_has_a_row_for_each_answer(tmp_path: Path) -> None:
-    names = ["=cmd()", 'a,"b"\nc']
-    path = write_run(tmp_path / "run", [result("a-one", "passed", model=name) for name in names])
+    names = ["=cmd()", 'a,"b" c', " +1", "＠x", "\x1b[31m\n", "\t-1"]
+    rows = [result("a-one", "passed", model=name, setting=name) for name in names]
+    path = write_run(tmp_path / "run", rows, scope={"a-one": "=Alpha"}, levels={"a-one": "\n@easy"})
     for name in ("out.csv", "out.json", "out.md"):
         assert command(path, "--out", tmp_path / name).returncode == 0
     assert json.loads((tmp_path / "out.json").read_text()) == report_dict([path])
     with (tmp_path / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {row["model_name_or_path"] for row in rows} == {"'=cmd()", names[1]}, "no formula in a spreadsheet"
-    assert {(row["run"], row["instance_id"], row["category"], row["status"], row["judge"]) for row in rows} == {
-        ("run", "a-one", "Alpha", "passed", "")
-    }
+    safe = {"'=cmd()", names[1], "'+1", "'＠x", "\ufffd[31m", "'-1"}
+    for column in ("model_name_or_path", "setting"):
+        assert {row[column] for row in rows} == safe, "no formula in a spreadsheet, no escape in a terminal"
+    named = ("run", "instance_id", "category", "row_level", "status", "judge")
+    assert {tuple(row[name] for name in named) for row in rows} == {("run", "a-one", "'=Alpha", "'@easy", "passed", "")}
 
 
 def test_many_failures_are_counted_not_listed(tmp_path: Path) -> None:
@@ -328,11 +330,17 @@ def test_names_cannot_break_markdown(name: str, tmp_path: Path) -> None:
     """Parsed as GitHub does: every table keeps its cells, and the name is text in them."""
     row = result("a-one", "failed", model=name, setting=name)
     row["cases"][0]["detail"] = name
+    choice = {"name": "c", "option": "o", "reading": "stated", "options": 2, "published": True}
+    row["choices"] = [{**choice, "altered": number, "open": not number} for number in (True, False)]
     path = write_run(tmp_path, [row], run_id=name, dataset=name)
+    prediction = Prediction("a-one", name, "function", "x", setting=name, metadata={"finish_reason": "length"})
+    RunFolder(path).predictions.write([prediction])
+    row["prediction_sha256"] = prediction.sha256
+    write_run(path, [row], run_id=name, dataset=name, scope={"a-one": "Alpha", "a-two": "Alpha", name: "Beta"})
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(render_markdown([path]))
     kinds = {child.type for token in tokens for child in [token, *(token.children or ())]}
     assert not kinds.intersection(MARKUP)
-    assert sum(token.type == "heading_open" for token in tokens) == 7
+    assert sum(token.type == "heading_open" for token in tokens) == 9
     cells: list[list[str]] = []
     for token, inside in itertools.pairwise(tokens):
         if token.type == "tr_open":
@@ -344,6 +352,8 @@ def test_names_cannot_break_markdown(name: str, tmp_path: Path) -> None:
     assert [f"{shown} ({shown})", "unstated", *level, *level] in cells
     assert [shown, "1/3", "0.0 %", "0.0 %"] in cells
     assert ["category", shown] in cells
+    text = [token.content for token in tokens if token.type == "inline"]
+    assert sum("cut at the token limit" in note or ("of the" in note and "choices" in note) for note in text) >= 3
     assert ["a-one", shown, "failed", f"first, seed 0: {first_line}"] in cells
 
 

@@ -297,5 +297,5 @@ def _latex(frame: pd.DataFrame) -> str:
 
 
 def _csv(frame: pd.DataFrame) -> str:
-    safe = frame.map(lambda value: csv_cell(value) if isinstance(value, str) else value).rename(columns=csv_cell)
+    safe = frame.map(csv_cell).rename(columns=csv_cell)
     return str(safe.to_csv(index=False, float_format="%.2f", lineterminator="\n"))

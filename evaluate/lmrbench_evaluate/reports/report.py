@@ -84,7 +84,7 @@ class Report:
             if more := sum(1 for _ in reasons):
                 lines += ["", f"{more} more are in results.jsonl."]
         for note in notes(self):
-            lines += ["", note]
+            lines += ["", escape(note)]
         return "\n".join(lines) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,8 +112,8 @@ class Report:
                     levels = (int(reaches(answer.outcome, level)) for level in Level)
                     verdict = *levels, answer.status, answer.core_status, answer.judged or ""
                     numbers = (answer.amounts.get(name, "") for name in NAMES)
-                    row_level = csv_cell(score.levels.get(instance, ""))
-                    writer.writerow([*map(csv_cell, names), answer.sample, *verdict, row_level, *numbers])
+                    row = *names, answer.sample, *verdict, score.levels.get(instance, ""), *numbers
+                    writer.writerow(map(csv_cell, row))
         return out.getvalue()
 
     def to_html(self) -> str:

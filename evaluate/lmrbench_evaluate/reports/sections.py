@@ -159,7 +159,7 @@ def _about_readings(scores: Sequence[ModelScore]) -> Iterator[str]:
             rows = f" of {score.row_level} rows" if score.row_level else ""
             yield (
                 f"{score.name}: settled {score.settled().percent} of the open choices{rows}; guessing settles "
-                f"{percent(chance(choices))}, reciting the published method {percent(reciting(choices))}. *Corrected* "
+                f"{percent(chance(choices))}, reciting the published method {percent(reciting(choices))}. Corrected "
                 "is 0 for the larger of both, and 1 for all."
             )
 
