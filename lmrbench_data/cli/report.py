@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..base.errors import ArgumentError
 from ..base.text import counted
 from .options import JudgeModel, Labels, Notes
 from .outcomes import report_text
@@ -87,7 +88,7 @@ _MEANINGS = {
 
 def show(
     run: Annotated[Path, typer.Argument(help="Run folder.", metavar="RUN")],
-    instance: Annotated[str, typer.Argument(help="Instance id.")],
+    instance: Annotated[str | None, typer.Argument(help="Instance id (default: list what did not pass).")] = None,
     sample: Annotated[int | None, typer.Option("--sample", min=0, help="Sample number (default: the first).")] = None,
     model: Annotated[str | None, typer.Option("--model", "-m", help="Model, if the run has several.")] = None,
     setting: Annotated[str | None, typer.Option("--setting", help="Setting, if the run has several.")] = None,
@@ -95,18 +96,29 @@ def show(
     judge_model: JudgeModel = None,
     as_json: Json = False,
 ) -> None:
-    """Explain one answer.
+    """Explain one answer, or list those that did not pass.
 
-    Shows its verdict, the outcomes of the model's other samples, the functions and experiments of a method, the failed
-    cases, the difference from the reference and the judgement. It is Markdown, which a terminal renders.
+    Shows an answer's verdict, the outcomes of the model's other samples, the functions and experiments of a method, the
+    failed cases, the difference from the reference and the judgement. It is Markdown, which a terminal renders.
 
     Example: lmrbench show runs/mine dpo-preference-loss --model my-model --sample 1
     """
-    from lmrbench_evaluate.reports.answers import answer_dict, choose_answer
+    from lmrbench_evaluate.reports.answers import answer_dict, choose_answer, fitting
     from lmrbench_evaluate.reports.report import make_report
+    from lmrbench_evaluate.reports.sections import FAILURES, failures
 
     report = make_report([run], judge_model=judge_model)
-    chosen = choose_answer(report, instance, sample, model=model, setting=setting, track=track)
+    choice = {"model": model, "setting": setting, "track": track}
+    if instance is None:
+        if sample is not None:
+            raise ArgumentError("sample", "belongs to an instance; name one")
+        rows = list(failures(run, {report.scores[number].key for number in fitting(report.scores, **choice)}))
+        more = "every answer passed every case" if report.scores else "no results yet"
+        more = f"lmrbench show {run} INSTANCE explains an answer" if rows else more
+        table = [("What did not pass", (FAILURES, rows))] if rows else []
+        emit([dict(zip(FAILURES, row, strict=True)) for row in rows], as_json, *table, more)
+        return
+    chosen = choose_answer(report, instance, sample, **choice)
     if as_json:
         emit(answer_dict(chosen), as_json)
     else:

@@ -244,7 +244,10 @@ def test_difference_ignores_the_docstring(toy_row: Any) -> None:
         'import math\n\ndef scale(values, factor):\n    """Other words."""\n    return [v * factor for v in values]\n'
     )
     function, rest = diff_answer(toy_row, Prediction("toy-scale", "m", "function", answer))
-    assert (function.title, rest.title) == ("scale", "The rest of scale.py")
+    assert (function.title, rest.title) == (
+        "scale, from the reference",
+        "The rest of scale.py, from the masked file",
+    )
     changed = [line.text for part in (function, rest) for line in part.lines if line.kind in ("add", "del")]
     assert not [line for line in changed if '"""' in line]
     assert "    return [v * factor for v in values]" in changed
@@ -255,10 +258,12 @@ def test_difference_ignores_the_docstring(toy_row: Any) -> None:
     assert [line.text for line in diff_answer(toy_row, longer)[0].lines] == ["no line differs here; other parts do"]
     [row] = load_rows("embedded", "function", ["empathy-gap-delta"])
     [function], *_ = split_source(row["golden_file"], [row["goal_function"]])
-    [alone, rest] = diff_answer(row, Prediction("empathy-gap-delta", "m", "function", function))
+    [alone] = diff_answer(row, Prediction("empathy-gap-delta", "m", "function", function))
     note = "no line differs, but the reference also defines `gap_score`, which the answer lacks"
-    assert [line.text for line in alone.lines] == [note]
-    assert rest.title == f"The rest of {row['goal_file']}"
+    assert [line.text for line in alone.lines] == [note], "a masked helper was not deleted by the model"
+    helped = Prediction("empathy-gap-delta", "m", "function", f"def help():\n    pass\n\n\n{function}")
+    [_, rest] = diff_answer(row, helped)
+    assert {line.kind for line in rest.lines if line.text.strip()} == {"same", "add"}
     [broken] = diff_answer(toy_row, Prediction("toy-scale", "m", "function", "no code"))
     assert broken.lines[0].text.startswith("cannot be applied: ")
     assert broken.lines[1].text == "no code"
@@ -288,7 +293,16 @@ def test_show_explains_one_answer(tmp_path: Path, page: Callable[..., str]) -> N
     assert "many: 1 answer was cut at the token limit; raise --max-tokens." in report.to_markdown()
     as_json = json.loads(show("toy-one", "--model", "many", "--json").stdout)
     assert [item["outcome"] for item in as_json["all_samples"]] == ["robust", "failed", "failed"]
+    listed = show().stdout
+    assert listed.index("toy-one") < listed.index("toy-two")
+    assert re.search(r"toy-two +many +failed +random_values, seed 0: output\[0\]: got 1", listed)
+    assert "good" not in listed
+    rows = json.loads(show("--model", "bad", "--json").stdout)
+    assert [(row["instance"], row["outcome"]) for row in rows] == [("toy-one", "failed"), ("toy-two", "malformed")]
+    assert show("--model", "good").stdout == "every answer passed every case\n"
     for arguments, reason in (
+        (["--model", "nobody"], "--model: choose one model, setting and track"),
+        (["--sample", "1"], "--sample: belongs to an instance"),
         (["toy-one"], "--model: choose one model, setting and track; the answers of this run are: "),
         (["toy-on", "--model", "many"], "'toy-on' is not in the scope of this run (did you mean 'toy-one'?)"),
         (["toy-one", "--model", "many", "--sample", "7"], "--sample: 7 does not exist; the samples of this"),

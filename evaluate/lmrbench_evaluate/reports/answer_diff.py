@@ -1,4 +1,7 @@
-"""Compare an answer with the reference, line by line: the goal functions without their docstrings, then the rest."""
+"""Compare an answer line by line: the goal functions, without their docstrings, with the reference; then the rest.
+
+The rest is compared with the file that the model got, which lacks the helpers that only the reference needs.
+"""
 
 import ast
 import difflib
@@ -10,6 +13,7 @@ from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.limited import call_on_answer
 from lmrbench_data.base.source import FunctionNode, block_end, find_function, first_line, split_lines
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of, is_method
+from lmrbench_data.loader import read_archive
 
 from ..predictions.prediction import Prediction
 from ..rebuild.workspace import rebuild
@@ -61,6 +65,7 @@ def diff_answer(row: DatasetRow, prediction: Prediction) -> list[DiffSection]:
             )
         ]
     ours = {path: split_source(text, goals[path]) for path, text in golden_files_of(row).items()}
+    masked = read_archive(row["repo_archive"])
     parts = []
     is_equal = all(list(ours[path]) == list(theirs[path]) for path in goals)
     for path, names in goals.items():
@@ -69,10 +74,12 @@ def diff_answer(row: DatasetRow, prediction: Prediction) -> list[DiffSection]:
         if lacking:
             equal = f"no line differs, but the reference also defines {lacking}, which the answer lacks"
         for name, golden, function in zip(names, ours[path][0], theirs[path][0], strict=True):
-            parts.append(_section(f"{path}::{name}" if is_method(row) else name, golden, function, equal))
-    for path in goals:
-        if ours[path][1] != theirs[path][1]:
-            parts.append(_section(f"The rest of {path}", ours[path][1], theirs[path][1]))
+            title = f"{path}::{name}" if is_method(row) else name
+            parts.append(_section(f"{title}, from the reference", golden, function, equal))
+    for path, names in goals.items():
+        _, given, _ = split_source(masked[path].data.decode(), names)
+        if given != theirs[path][1]:
+            parts.append(_section(f"The rest of {path}, from the masked file", given, theirs[path][1]))
     return parts
 
 

@@ -270,16 +270,32 @@ def _score(scores: Sequence[ModelScore], instance: str, **choice: str | None) ->
     instances = sorted({name for score in scores for name in score.scope})
     if instance not in instances:
         raise InputError(f"{instance!r} is not in the scope of this run{did_you_mean(instance, instances)}")
+    fits = fitting(scores, **choice)
+    fits = [number for number in fits if instance in scores[number].answers] or fits
+    if len(fits) > 1:
+        raise _unclear(scores)
+    return fits[0]
+
+
+def fitting(scores: Sequence[ModelScore], **choice: str | None) -> list[int]:
+    """Return the indices of the scores with this `model`, `setting` and `track`; None stands for any.
+
+    Raises:
+        ArgumentError: there is none.
+    """
     fits = [
         number
         for number, score in enumerate(scores)
         if all(want in (None, getattr(score, name)) for name, want in choice.items())
     ]
-    fits = [number for number in fits if instance in scores[number].answers] or fits
-    if len(fits) == 1:
-        return fits[0]
+    if scores and not fits:
+        raise _unclear(scores)
+    return fits
+
+
+def _unclear(scores: Sequence[ModelScore]) -> ArgumentError:
     names = "; ".join(f"{score.name}, {score.track}" for score in scores)
-    raise ArgumentError("model", f"choose one model, setting and track; the answers of this run are: {names}")
+    return ArgumentError("model", f"choose one model, setting and track; the answers of this run are: {names}")
 
 
 def _sample(answers: Sequence[Answer], sample: int | None) -> Answer:

@@ -29,7 +29,7 @@ from .annotations import Annotation
 from .paired import Pair, compare_pairs
 from .score_tables import column
 from .scores import ModelScore, score_runs
-from .sections import failures, notes, tables
+from .sections import FAILURES, failures, notes, tables
 from .spending import NAMES
 
 #: Extensions of the formats that a report can be saved in.
@@ -80,7 +80,7 @@ class Report:
             lines += ["", f"## {title}", "", *markdown_table(*table)]
         reasons = (reason for path in self.paths for reason in failures(path))
         if shown := list(itertools.islice(reasons, MAX_REASONS)):
-            lines += ["", "## What did not pass", "", *markdown_table(["instance", "model", "outcome", "why"], shown)]
+            lines += ["", "## What did not pass", "", *markdown_table(FAILURES, shown)]
             if more := sum(1 for _ in reasons):
                 lines += ["", f"{more} more are in results.jsonl."]
         for note in notes(self):

@@ -1,6 +1,6 @@
 """The parts of a report in any format: its tables, its notes, and the answers that did not pass."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -179,9 +179,19 @@ def _about_people(report: "Report") -> Iterator[str]:
         yield f"{what} no setting or track, and the model answered in several: left out."
 
 
-def failures(path: Path) -> Iterator[list[str]]:
-    """Yield instance, model, outcome and first fault for each result that is not robust."""
+#: Header of the rows of `failures`.
+FAILURES = ["instance", "model", "outcome", "why"]
+
+
+def failures(path: Path, models: Collection[tuple[str, str, str]] | None = None) -> Iterator[list[str]]:
+    """Yield instance, model, outcome and first fault for each result that is not robust.
+
+    Args:
+        models: model, setting and track of the scores that count (default: all).
+    """
     for row in RunFolder(path).rows():
+        if models is not None and (row["model_name_or_path"], row["setting"], row["track"]) not in models:
+            continue
         if (name := outcome(row["status"], row["core_status"])) != Level.ROBUST:
             reason = first_reason(row).partition("\n")[0]
             if row.get("memorised"):
