@@ -31,7 +31,7 @@ Runs = Annotated[
 ]
 Out = Annotated[
     list[Path] | None,
-    typer.Option("--out", "-o", help="Also write a file: .md, .csv, .json, or a figure as .png or .svg (repeatable)."),
+    typer.Option("--out", "-o", help="Also write a .md, .csv or .json file (repeatable)."),
 ]
 
 

@@ -36,6 +36,16 @@ def test_command_prints_and_writes_the_same_numbers(name: str, tmp_path: Path) -
     assert made.notes[0] in in_process("analyse", name).stdout
 
 
+@pytest.mark.parametrize("name", MADE)
+def test_every_form_that_the_help_offers_is_written(name: str, tmp_path: Path) -> None:
+    help_text = re.sub(r"[\s│]+", " ", in_process("analyse", name, "--help").stdout)
+    offered = re.findall(r"\.([a-z]+)\b", help_text.partition("--out")[2].partition("(repeatable)")[0])
+    assert len(offered) == 3
+    for form in offered:
+        done = in_process("analyse", name, "--out", tmp_path / f"a.{form}")
+        assert (done.returncode, (tmp_path / f"a.{form}").exists()) == (0, True), done.stderr
+
+
 def test_tables_of_docs_are_those_of_the_commands() -> None:
     page = (ROOT / "docs" / "analyses.md").read_text(encoding="utf-8")
     printed = ["\n".join(markdown_table(*table)) for made in MADE.values() for _, table in made().tables]
