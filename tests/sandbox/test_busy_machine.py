@@ -53,8 +53,10 @@ def starved(docker_sandbox: DockerSandbox, toy_row: DatasetRow) -> Iterator[None
     api = connect()
     host = api.create_host_config(cpu_shares=6 * 1024 * cores, init=False)
     labels = {RUN_LABEL: docker_sandbox.run_id}  # removed with the sandbox if this process is killed
-    image = docker_sandbox.prepare(toy_row["docker_image"])
-    burner = api.create_container(image, ["python", "-c", burn], host_config=host, labels=labels)["Id"]
+    docker_sandbox.prepare(toy_row["docker_image"])
+    burner = api.create_container(toy_row["docker_image"], ["python", "-c", burn], host_config=host, labels=labels)[
+        "Id"
+    ]
     try:
         api.start(burner)
         yield

@@ -17,6 +17,7 @@ from lmrbench_data.base.errors import InfraError
 from lmrbench_evaluate.sandbox.base import Ended, Limits, Outcome
 from lmrbench_evaluate.sandbox.docker import RUN_LABEL, DockerSandbox
 from lmrbench_evaluate.sandbox.docker_client import connect
+from lmrbench_evaluate.sandbox.images import ensure_image
 from support.sandboxes import processes_with, until, workspace_of
 
 pytestmark = pytest.mark.docker
@@ -28,7 +29,8 @@ def _containers(run_id: str) -> list[str]:
 
 @pytest.fixture
 def image(docker_sandbox: DockerSandbox, toy_row: dict[str, Any]) -> str:
-    return docker_sandbox.prepare(toy_row["docker_image"])
+    """The daemon's id, which sandboxes run that have not prepared the image."""
+    return ensure_image(connect(), toy_row["docker_image"])
 
 
 @pytest.fixture

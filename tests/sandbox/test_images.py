@@ -1,5 +1,6 @@
 """Images: content-hashed tags, building, and a round trip through a real registry on this machine."""
 
+import io
 import logging
 import shutil
 import socket
@@ -14,6 +15,7 @@ import pytest
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.tasks.environments import Environment, load_environments
 from lmrbench_evaluate.sandbox.base import Sandbox
+from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.sandbox.images import build_image, ensure_image, image_id, push_image
 from support.toy import IN_CI
@@ -94,6 +96,24 @@ def test_round_trip_through_a_registry(
     assert ensure_image(api, tiny.tag) == built
     assert any("pulling" in line for line in caplog.messages)
     api.remove_image(tiny.tag, force=True)
+
+
+@pytest.mark.docker
+def test_identity_does_not_depend_on_how_the_daemon_stores_images(api: Any, tiny: Environment) -> None:
+    """An id is the hash of a configuration or, in a containerd store, of a manifest; the layers are the same."""
+    stored = build_image(api, tiny)
+    with DockerSandbox() as one, DockerSandbox() as another:
+        identity = one.prepare(tiny.tag)
+        list(
+            api.build(fileobj=io.BytesIO(f"FROM {tiny.tag}\nLABEL a=b\n".encode()), tag=tiny.tag, rm=True, forcerm=True)
+        )
+        assert image_id(api, tiny.tag) != stored
+        assert another.prepare(tiny.tag) == identity
+        api.remove_image(tiny.tag, force=True)
+        (tiny.folder / "content").write_text("another layer\n")
+        build_image(api, tiny)
+        assert one.prepare(tiny.tag) != identity
+        api.remove_image(tiny.tag, force=True)
 
 
 @pytest.mark.docker

@@ -67,20 +67,19 @@ def _versions(settings: DoctorSettings) -> Iterator[Finding]:
 
 
 def _engine(settings: DoctorSettings) -> Iterator[Finding]:
-    """Connect to the engine that DOCKER_HOST names, and look for the image of each environment."""
+    """Connect to the engine that `docker` would use, and look for the image of each environment."""
     try:
         api = connect(_ENGINE_S)
         with engine_errors("the engine fails"):
             version, facts = api.version(), api.info()
     except InfraError as error:
-        reason = str(error).rpartition(": ")[2]
         fix = "start Docker or Podman, or name its socket in DOCKER_HOST"
         if "timed out" in str(error):
             yield Finding("engine", Severity.PROBLEM, "the engine does not answer (timed out)", "restart the engine")
             return
-        if "ermission denied" in reason:
+        if "ermission denied" in str(error):
             fix = "sudo usermod -aG docker $USER, then log in again"
-        yield Finding("engine", Severity.NOTE, f"no Docker or Podman answers ({reason})", fix)
+        yield Finding("engine", Severity.NOTE, str(error).replace(" (start one, or set DOCKER_HOST)", ""), fix)
         return
     components = str(version.get("Components"))
     name = "Podman" if "odman" in components else "Docker"

@@ -23,7 +23,7 @@ from lmrbench_data.base.errors import InfraError
 from ..runner import source
 from .base import ENVIRONMENT, Ended, Limits, Outcome, Sandbox
 from .docker_client import API_TIMEOUT_S, StreamReader, attached, connect, cpu_seconds, engine_errors, send
-from .images import ensure_image
+from .images import ensure_image, layers_digest
 from .meter import Meter, collect_output, make_outcome
 
 RUN_LABEL = "lmrbench.run"
@@ -57,13 +57,18 @@ class DockerSandbox(Sandbox):
         self._reaper_lock = threading.Lock()
         #: Threads that need the same image wait for the one that builds it.
         self._image_lock = threading.Lock()
+        #: Identity → the daemon's id of an image.
+        self._images: dict[str, str] = {}
         with engine_errors("Docker engine"):
             self._is_podman = "Podman" in str(self._api().version().get("Components"))
 
     def prepare(self, tag: str) -> str:
-        """Pull or build the image if it is missing; return its content address."""
+        """Pull or build the image if it is missing; return its identity, which all daemons with this image agree on."""
         with self._image_lock:
-            return ensure_image(self._api(), tag, self._benchmark)
+            image = ensure_image(self._api(), tag, self._benchmark)
+            identity = layers_digest(self._api(), image)
+            self._images[identity] = image
+            return identity
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
         """Run one workspace in a container of its own."""
@@ -110,10 +115,11 @@ class DockerSandbox(Sandbox):
         with engine_errors("Docker engine"):
             api = self._api()
             made = api.create_container(
-                image=image,
+                image=self._images.get(image, image),
                 entrypoint=[],
                 labels={RUN_LABEL: self.run_id, PROCESS_LABEL: str(os.getpid())},
                 host_config=_host_config(api, limits, host),
+                use_config_proxy=False,  # may hold a password
                 **{"user": USER, **options},
             )
             container = made["Id"]

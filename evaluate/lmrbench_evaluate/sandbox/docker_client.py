@@ -5,10 +5,14 @@ passed on as it arrives, so that no frame, however long, is kept in memory here.
 """
 
 import contextlib
+import hashlib
+import json
+import os
 import re
 import socket
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.errors import InfraError
@@ -23,20 +27,49 @@ _READ_BYTES = 1 << 18
 
 
 def connect(timeout_s: int = API_TIMEOUT_S) -> Any:
-    """Return a low-level client of the daemon that the environment names.
+    """Return a low-level client of the daemon that `docker` would use.
 
     Args:
         timeout_s: limit of each request, including this first one.
 
     Raises:
-        InfraError: no daemon answers.
+        InfraError: no daemon answers, or its context cannot be read.
     """
     import docker
+
+    with engine_errors("Docker context"):
+        daemon = _daemon()
+    place = f" at {daemon['base_url']}" if "base_url" in daemon else ""
+    with engine_errors(f"no Docker daemon answers{place} (start one, or set DOCKER_HOST)"):
+        # Asking for the version is the ping.
+        return docker.APIClient(**daemon, version="auto", timeout=timeout_s)
+
+
+def _daemon() -> dict[str, Any]:
+    """Return the address that `docker` would use, and how to encrypt: DOCKER_HOST, DOCKER_CONTEXT, current context.
+
+    docker-py's `ContextAPI` takes an unknown context for the default one, finds no context in a folder without a
+    config.json, and drops a CA that comes without a client's certificate.
+    """
+    from docker.tls import TLSConfig
     from docker.utils import kwargs_from_env
 
-    with engine_errors("no Docker daemon answers (start one, or set DOCKER_HOST)"):
-        # Asking for the version is the ping.
-        return docker.APIClient(**kwargs_from_env(), version="auto", timeout=timeout_s)
+    folder, name = Path(os.environ.get("DOCKER_CONFIG") or "~/.docker").expanduser(), os.environ.get("DOCKER_CONTEXT")
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # `docker` ignores a missing or damaged file, too
+        name = name or json.loads((folder / "config.json").read_bytes()).get("currentContext")
+    if os.environ.get("DOCKER_HOST") or name in (None, "", "default"):
+        return {**kwargs_from_env()}
+    digest = hashlib.sha256(str(name).encode()).hexdigest()
+    try:
+        endpoint = json.loads((folder / "contexts/meta" / digest / "meta.json").read_bytes())["Endpoints"]["docker"]
+        address, verify = {"base_url": str(endpoint["Host"])}, not endpoint.get("SkipTLSVerify")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise InfraError(f"Docker context {name!r} is not in {folder}; choose one of `docker context ls`") from error
+    tls = {path.stem: str(path) for path in (folder / "contexts/tls" / digest / "docker").glob("*.pem")}
+    if verify and not tls:
+        return address
+    certificate = (tls["cert"], tls["key"]) if {"cert", "key"} <= tls.keys() else None
+    return {**address, "tls": TLSConfig(client_cert=certificate, ca_cert=tls.get("ca"), verify=verify)}
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """Make an environment's image available: find it, pull it from the configured registry, or build it."""
 
+import hashlib
 import io
 import logging
 import os
@@ -20,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 def ensure_image(api: Any, tag: str, benchmark: Path | None = None) -> str:
-    """Return the content address of an image; pull or build it first if it is missing.
+    """Return the daemon's id of an image; pull or build it first if it is missing.
 
     Args:
         benchmark: a folder of tasks whose environments can be built in addition to the installed ones.
@@ -52,7 +53,7 @@ def ensure_image(api: Any, tag: str, benchmark: Path | None = None) -> str:
 
 
 def image_id(api: Any, tag: str) -> str | None:
-    """Return the content address of a local image; None if no image has this tag."""
+    """Return the daemon's id of a local image; None if no image has this tag."""
     import docker.errors
 
     with engine_errors(f"image {tag}"):
@@ -60,6 +61,13 @@ def image_id(api: Any, tag: str) -> str | None:
             return str(api.inspect_image(tag)["Id"])
         except docker.errors.ImageNotFound:
             return None
+
+
+def layers_digest(api: Any, image: str) -> str:
+    """Return a hash of an image's layers, because its id also depends on how its daemon stores images."""
+    with engine_errors(f"image {image}"):
+        layers = api.inspect_image(image)["RootFS"]["Layers"]
+    return f"sha256:{hashlib.sha256(' '.join(layers).encode()).hexdigest()}"
 
 
 def pull_image(api: Any, tag: str) -> str:
@@ -72,7 +80,7 @@ def pull_image(api: Any, tag: str) -> str:
 
 
 def build_image(api: Any, environment: Environment) -> str:
-    """Build an environment's image under its content-hashed tag; return the content address.
+    """Build an environment's image under its content-hashed tag; return the daemon's id.
 
     The network of the build steps is that of `$LMRBENCH_BUILD_NETWORK`.
 

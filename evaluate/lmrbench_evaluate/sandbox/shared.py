@@ -38,7 +38,7 @@ class SharedSandbox(Sandbox):
         self._closed = False
 
     def prepare(self, tag: str) -> str:
-        """Pull or build the image if it is missing; return its content address."""
+        """Pull or build the image if it is missing; return its identity."""
         return self._docker.prepare(tag)
 
     def run(self, image: str, workspace: bytes, limits: Limits, recipe: Recipe = _NO_INSTANCE) -> Outcome:
