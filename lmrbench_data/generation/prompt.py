@@ -21,6 +21,7 @@ from ..base.errors import ArgumentError, InputError
 from ..chat.client import Message
 from ..dataset.rows import DatasetRow, config_of, contract_of, goals_of, is_method
 from ..loader import CONFIGS, FUNCTION, File, read_archive
+from ..tasks.environments import versions_in
 from .workspace import missing_parts
 
 #: Configuration of the dataset → template of its prompts.
@@ -160,6 +161,7 @@ def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
         paper=parts.paper,
         instruction=row["instruction"].strip(),
         contract=contract_of(row) if track == "contract" else "",
+        versions=versions_in(row["docker_image"]),
         heading=HEADINGS[SETTINGS[setting][1]],
         missing_parts="" if is_method(row) else missing_parts(row),
         code=[(f"`{name}`", _fenced(text, name)) for name, text in parts.code],

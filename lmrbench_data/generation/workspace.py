@@ -21,6 +21,7 @@ from ..base.git import run_git
 from ..dataset.masked import lacks_helpers, other_masked_functions
 from ..dataset.rows import DatasetRow, contract_of, goals_of, is_method
 from ..loader import File, read_archive, unpack
+from ..tasks.environments import versions_in
 
 MARKER = ".lmrbench.json"
 TASK, REPO = "TASK.md", "repo"
@@ -85,6 +86,7 @@ def task_text(row: DatasetRow, track: str, *, has_git: bool, has_network: bool =
         goals=goals_of(row) if is_method(row) else {},
         missing_parts="" if is_method(row) else missing_parts(row, f"{REPO}/"),
         contract=contract_of(row) if track == "contract" else "",
+        versions=versions_in(row["docker_image"]),
         network="Do not use the network." if has_network else "There is no network.",
         has_git=has_git,
     )

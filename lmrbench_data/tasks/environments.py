@@ -1,8 +1,10 @@
 """Environments: folders that Docker images are built from, and the images' content-hashed tags."""
 
+import functools
 import hashlib
 import itertools
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +43,12 @@ class Environment:
         block = itertools.takewhile(lambda line: not line.startswith("#"), lines[1:])
         return [line.strip() for line in block if line.strip()]
 
+    def versions(self) -> str:
+        """Return the versions of Python, as its Dockerfile names it, and of these packages, in words."""
+        dockerfile = (self.folder / "Dockerfile").read_text(encoding="utf-8")
+        python = re.findall(r"^FROM (?:\S+/)?python:(\d[\d.]*)", dockerfile, re.MULTILINE)[-1:]
+        return ", ".join([*(f"Python {version}" for version in python), *self.packages()]).replace("==", " ")
+
     def context(self) -> bytes:
         """Return the build context, a reproducible tar."""
         return tar_bytes(read_tree(self.folder))
@@ -56,6 +64,12 @@ def known_environments(benchmark: Path | None = None) -> list[Environment]:
     """Return the environments of the user's own benchmark, if given, followed by the installed ones."""
     own = load_environments(benchmark).values() if benchmark else ()
     return [*own, *load_environments().values()]
+
+
+@functools.cache
+def versions_in(tag: str) -> str:
+    """Return the versions in an image, in words; empty if this installation does not have exactly its environment."""
+    return next((environment.versions() for environment in known_environments() if environment.tag == tag), "")
 
 
 def choose_environments(names: Sequence[str], benchmark: Path | None = None) -> list[Environment]:

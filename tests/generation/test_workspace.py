@@ -16,14 +16,16 @@ from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.generation.prompt import build_prompt
 from lmrbench_data.generation.workspace import MARKER, read_marker, task_text, workspace_files, write_workspace
 from lmrbench_data.loader import LoadError, read_archive
+from lmrbench_data.tasks.environments import load_environments, versions_in
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.rebuild.workspace import rebuild
-from lmrbench_evaluate.sandbox.base import Sandbox
+from lmrbench_evaluate.sandbox.base import Limits, Sandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Status
 from support import warm_cli
 from support.agent_workspace import GOAL, collect, git, solve
+from support.sandboxes import output_of, workspace_of
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 
@@ -82,6 +84,35 @@ def test_task_and_prompt_name_what_else_is_masked_or_removed(toy_row: dict[str, 
     toy = task_text(toy_row, "paper", has_git=True)
     assert "Also masked" not in toy
     assert "Helpers" not in toy
+
+
+def test_task_and_prompt_name_the_versions_that_tests_use(toy_row: dict[str, Any], method_row: dict[str, Any]) -> None:
+    packages = load_environments()["torch-cpu"].packages()
+    line = f"The tests use Python 3.11, {', '.join(packages)}.\n".replace("==", " ")
+    for row in (toy_row, method_row):
+        other = {**row, "docker_image": "lmrbench/torch-cpu:000000000000"}
+        for show in (
+            lambda row: task_text(row, "paper", has_git=True),
+            lambda row: build_prompt(row).messages[1]["content"],
+        ):
+            assert line in show(row)
+            assert "The tests use" not in show(other), "an environment of another installation"
+
+
+@pytest.mark.docker
+def test_versions_are_those_of_the_image(docker_sandbox: Sandbox, toy_row: dict[str, Any]) -> None:
+    show = """
+    import platform
+    from importlib import metadata
+    names = {names}
+    return [platform.python_version()] + [metadata.version(name).partition("+")[0] for name in names]
+    """
+    named = [words.split() for words in versions_in(toy_row["docker_image"]).split(", ")]
+    assert [name for name, _ in named][:2] == ["Python", "numpy"]
+    workspace = workspace_of(show.format(names=[name for name, _ in named[1:]]))
+    outcome = docker_sandbox.run(docker_sandbox.prepare(toy_row["docker_image"]), workspace, Limits(60, 256))
+    for version, (name, stated) in zip(output_of(outcome), named, strict=True):
+        assert f"{version}.".startswith(f"{stated}."), name
 
 
 def commit(folder: Path) -> None:
