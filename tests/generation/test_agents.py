@@ -140,7 +140,7 @@ def test_hanging_agent_is_stopped_and_its_changes_count(run: Any, toy_row: Any, 
     facts = rows[0]["metadata"]
     assert facts["exit_status"] == "time_limit"
     assert 11 < facts["duration_s"] < 60
-    assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
+    assert solved(toy_row, rows[0]["model_patch"], local_sandbox), facts
     assert not containers(os.getpid())
 
 

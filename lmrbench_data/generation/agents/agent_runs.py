@@ -175,9 +175,10 @@ class _AgentRun:
             box.put(WORK, files)
             deadline = time.monotonic() + settings.timeout_s
             meter = CpuMeter(box, budget_s)
-            job = Job(box, relay, trajectory, settings.max_steps, deadline, meter)
+            job = Job(box, relay, trajectory, settings.max_steps, deadline)
             with meter.running():
                 ending = self.agent.work(job)
+                box.stop()
             ending = CPU_LIMIT if meter.is_over else ending
             relay.close()
             if self._called_off.is_set():

@@ -10,7 +10,7 @@ from lmrbench_evaluate.sandbox.docker import DockerSandbox
 
 from ...base.errors import InfraError
 from ...base.text import one_line
-from .box import Box, CpuMeter
+from .box import Box
 from .endpoints import box_endpoint
 from .relay import Relay
 
@@ -28,7 +28,6 @@ class Job:
     max_steps: int | None
     deadline: float
     """In `time.monotonic()`."""
-    cpu: CpuMeter
 
     def execute(
         self,
@@ -46,15 +45,15 @@ class Job:
         Raises:
             InfraError: it failed before it sent a request to the model, which may be the user's mistake.
         """
-        rest = 0.0 if self.cpu.is_over else self.deadline - time.monotonic()
         with box_endpoint(self.relay, self.box, self.deadline):
+            rest = self.deadline - time.monotonic()
             done = self.box.execute(
                 command, time_s=rest, output_bytes=output_bytes, environment=environment, stdout=stdout
             )
         log = self.trajectory / "output.log"
         log.write_bytes(done.output)
         has_asked = self.relay.steps or self.relay.limit or self.relay.failure
-        if done.status and not has_asked and not self.cpu.is_over:
+        if done.status and not has_asked:
             last = one_line(done.output.decode("utf-8", "replace").strip().rpartition("\n")[2])[:300]
             raise InfraError(f"{name} did not start (exit {done.status}: {last}); see {log}")
         return done.status

@@ -1,7 +1,7 @@
 """The container that an agent works in: no network, a work folder of limited size, and nothing from the host.
 
-Both folders are volumes in memory: the daemon reads and writes them, so no program inside takes part. The container is
-paused while its files are copied out, where the kernel supports that.
+Both folders are volumes in memory: the daemon reads and writes them, so no program inside takes part. An agent that is
+done or over a limit is frozen, which no process can prevent and keep its files.
 """
 
 import contextlib
@@ -43,6 +43,8 @@ while time.monotonic() < end:
     time.sleep(0.5)
 """
 _GRACE_S = 300
+#: Tries to freeze the processes; on cgroup v1 each fails, after 0.3 s, while many processes fork.
+_FREEZE_TRIES = 20
 CPU_LIMIT = "cpu_limit"
 #: Seconds between two measurements; an agent overshoots its budget by about this time on each core.
 INTERVAL_S = 1.0
@@ -64,6 +66,9 @@ class Box:
 
     def __init__(self, api: Any, container: str) -> None:
         self._api, self.container = api, container
+        self.is_stopped = self._is_frozen = False
+        self._stopping = threading.Lock()
+        self._streams: list[socket.socket] = []
 
     def put(self, folder: str, files: Mapping[str, File], *, owner: int = 65534) -> None:
         """Write files into a folder of the box, by relative name. The agent can only read those of owner 0."""
@@ -109,7 +114,7 @@ class Box:
         environment: Mapping[str, str] | None = None,
         stdout: BinaryIO | None = None,
     ) -> CommandResult:
-        """Run a command. It continues after its time limit: end it with `timeout` inside, or end the box.
+        """Run a command until it ends or the box is stopped. It continues after its time limit.
 
         Args:
             stdout: receives standard output as it arrives, up to `output_bytes`.
@@ -120,13 +125,17 @@ class Box:
             try:
                 # The command reads an empty input.
                 connection.shutdown(socket.SHUT_WR)
-                for is_stdout, data in StreamReader(connection).pieces(time.monotonic() + time_s):
+                self._streams.append(connection)
+                deadline = time.monotonic() + (0 if self.is_stopped else time_s)
+                for is_stdout, data in StreamReader(connection).pieces(deadline):
                     if stdout is not None and is_stdout:
                         rest -= stdout.write(data[:rest])
                     else:
                         output += data[: output_bytes - len(output)]
             except TimeoutError:
                 return CommandResult(bytes(output), None)
+        if self.is_stopped:
+            return CommandResult(bytes(output), None)
         with engine_errors("asking how a command in the container ended"):
             return CommandResult(bytes(output), self._api.exec_inspect(made)["ExitCode"])
 
@@ -139,28 +148,44 @@ class Box:
         with engine_errors("measuring the container's CPU time"):
             return cpu_seconds(self._api, self.container)
 
-    def end_processes(self) -> None:
-        """Kill all processes of the box but its first one."""
-        kill = ["python", "-I", "-S", "-c", "import os, signal; os.kill(-1, signal.SIGKILL)"]
-        with engine_errors("ending the processes of the container"):
-            self._api.exec_start(self._api.exec_create(self.container, kill, user=USER)["Id"], detach=True)
+    def stop(self) -> None:
+        """Freeze all processes and end the commands. If they cannot be frozen, they are killed, and the files are lost.
+
+        Raises:
+            InfraError: the daemon does not answer.
+        """
+        import docker.errors
+
+        with self._stopping, engine_errors("stopping the container"):
+            if self.is_stopped:
+                return
+            for _ in range(_FREEZE_TRIES):
+                with contextlib.suppress(docker.errors.APIError):
+                    self._api.pause(self.container)
+                    self._is_frozen = True
+                    break
+            else:
+                with contextlib.suppress(docker.errors.APIError):  # it has ended
+                    self._api.kill(self.container)
+                self._api.inspect_container(self.container)  # fails if it was removed, which is not the agent's doing
+            self.is_stopped = True
+            for stream in self._streams:
+                with contextlib.suppress(OSError):  # closed
+                    stream.shutdown(socket.SHUT_RDWR)
 
     def copy_out(self, folder: Path) -> dict[str, str]:
-        """Copy the regular files of the work folder into a new folder; the box cannot be used afterwards.
+        """Copy the regular files of the work folder of a stopped box into a new folder.
 
         Returns:
             The entries that were not copied, with the reasons.
 
         Raises:
             InfraError: the daemon failed, or its stream was cut short.
-            OverflowError: the work folder holds more than any answer needs.
+            OverflowError: the work folder holds more than any answer needs, or its processes could not be frozen.
         """
-        import docker.errors
-
+        if not self._is_frozen:
+            raise OverflowError("the container ended, or its processes forked too fast to be stopped")
         with engine_errors("copying out of the container"):
-            # Processes that fork endlessly cannot be frozen; the answer is then read while they run.
-            with contextlib.suppress(docker.errors.APIError):
-                self._api.pause(self.container)
             chunks, _ = self._api.get_archive(self.container, WORK)
             reader: Any = _TarStream(chunks)
             # An open stream would block all other calls about this container.
@@ -209,7 +234,7 @@ class CpuMeter:
         self._ended = threading.Event()
         self.used_s = 0.0
         self.is_over = False
-        """Whether the budget is spent; every process that the agent starts from then on is ended."""
+        """Whether the budget is spent; then the box is stopped."""
 
     @contextlib.contextmanager
     def running(self) -> Iterator["CpuMeter"]:
@@ -224,12 +249,12 @@ class CpuMeter:
             self._measure()
 
     def _watch(self) -> None:
-        while not self._ended.wait(INTERVAL_S):
+        while not self.is_over and not self._ended.wait(INTERVAL_S):
             self._measure()
             if self._budget_s is not None and self.used_s > self._budget_s:
-                self.is_over = True
-                with contextlib.suppress(InfraError):  # the box may have ended by itself
-                    self._box.end_processes()
+                with contextlib.suppress(InfraError):  # the next time it will
+                    self._box.stop()
+                    self.is_over = True
 
     def _measure(self) -> None:
         with contextlib.suppress(InfraError):
