@@ -15,10 +15,12 @@ from inspect_ai.scorer import Score, Target, mean, scorer, stderr
 from inspect_ai.scorer import Scorer as InspectScorer
 from inspect_ai.solver import TaskState, generate
 
+from lmrbench_evaluate.predictions.inspect_logs import answer_of, finish_reason, is_unanswered
 from lmrbench_evaluate.predictions.prediction import check_track
 
 from .api.scorer import Scorer
 from .base.errors import ArgumentError, InfraError, LMRBenchError
+from .base.text import one_line
 from .dataset.load import load_rows
 from .dataset.rows import choose_rows
 from .generation.paper_texts import paper_text
@@ -69,7 +71,7 @@ def lmr_bench(
     for row, prompt in zip(rows, prompts, strict=True):
         messages = [_MESSAGES[message["role"]](content=message["content"]) for message in prompt.messages]
         # No target: the tests decide, and a log should not contain the answer.
-        metadata = {"category": row["category"], "prompt_sha256": prompt.sha256}
+        metadata = {"category": row["category"], "row_sha256": row["row_sha256"], "prompt_sha256": prompt.sha256}
         samples.append(Sample(id=row["instance_id"], input=messages, metadata=metadata))
     return Task(
         dataset=MemoryDataset(samples, name="lmr-bench"),
@@ -91,7 +93,8 @@ def verdict(
 ) -> InspectScorer:
     """Score an answer as reproduced (every core case passed) and robust (every case passed).
 
-    A sandbox failure is an error of the sample, never a verdict; `inspect eval-retry` retries it.
+    A sandbox failure, or a prompt that the provider found too long, is an error of the sample, never a verdict;
+    `inspect eval-retry` retries it.
     """
 
     @functools.cache
@@ -102,15 +105,17 @@ def verdict(
         return scorer
 
     async def score(state: TaskState, target: Target) -> Score:
-        answer = state.output.completion
-        row = {"instance_id": str(state.sample_id), "model_name_or_path": str(state.model), "function": answer}
-        metadata = {"finish_reason": "length" if state.output.stop_reason == "max_tokens" else "stop"}
+        output = state.output
+        if is_unanswered(output):
+            raise InfraError(f"the model wrote no answer ({output.stop_reason}: {one_line(output.completion)[:300]})")
+        row = {"instance_id": str(state.sample_id), "model_name_or_path": str(state.model), **answer_of(output)}
+        metadata = {"finish_reason": finish_reason(output)}
         [result] = await opened().ascore([{**row, "track": track, "setting": setting, "metadata": metadata}])
         if result.reward is None:
             raise InfraError(result.reason)
         return Score(
             value={level: float(getattr(result, level)) for level in LEVELS},
-            answer=answer,
+            answer=output.completion,
             explanation=result.reason or "every case passed",
             metadata={"core_status": result.status, "core_cases": result.reward, "choices": dict(result.choices)},
         )

@@ -34,8 +34,8 @@ def evaluate(
 
     Args:
         predictions: An iterable of mappings, a DataFrame, a `datasets.Dataset`; a file (.jsonl, .json, .parquet); a
-            folder that `save_to_disk` wrote; a dataset on the Hub, `org/name[@revision]`; `-` for JSON lines on
-            standard input; or the words `gold` and `masked`.
+            folder that `save_to_disk` wrote; a log of our Inspect task or a folder of logs; a dataset on the Hub,
+            `org/name[@revision]`; `-` for JSON lines on standard input; or the words `gold` and `masked`.
         out: Run folder (default: runs/NAME-HASH from the predictions and the chosen instances).
         sandbox: `auto`, `docker`, `bwrap`, `local`, or the import path `package.module:name` of your own; on Ray,
             `auto` is `docker`.

@@ -1,4 +1,4 @@
-"""Types of rows of predictions and of results."""
+"""Types of rows of predictions and of results, and the setting that they name."""
 
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
@@ -99,3 +99,10 @@ class ResultRow(TypedDict):
     recordings_sha256: str
     harness_version: str
     started_at: str
+
+
+def setting_label(setting: str, paper: str, pages: str, temperature: float | None) -> str:
+    """Return the setting in rows; it names the form of the paper and the temperature if they are not the default."""
+    form = {"text": "", "none": "no paper"}.get(paper, f"{paper} {pages}".strip())
+    drawn = "" if temperature is None else f"temperature {temperature:g}"
+    return ", ".join(filter(None, (setting, form, drawn)))

@@ -9,6 +9,7 @@ from lmrbench_evaluate.runs.settings import Config, Dataset
 from ..base.settings import Settings, option
 from ..chat.endpoint import BaseUrl, JobSettings, RequestSettings
 from ..chat.server import address_and_key, server_name
+from ..dataset.result_rows import setting_label
 from ..loader import FUNCTION
 
 Track = Annotated[
@@ -48,10 +49,8 @@ class SamplingSettings(PromptSettings, RequestSettings):
 
     @property
     def label(self) -> str:
-        """The setting in rows and reports; it names form of the paper and temperature if they are not the default."""
-        paper = {"text": "", "none": "no paper"}.get(self.paper, f"{self.paper} {self.paper_pages}".strip())
-        temperature = "" if self.temperature is None else f"temperature {self.temperature:g}"
-        return ", ".join(filter(None, (self.setting, paper, temperature)))
+        """The setting in rows and reports."""
+        return setting_label(self.setting, self.paper, self.paper_pages, self.temperature)
 
     @property
     def run_name(self) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import lmrbench_data as lmr
+from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.generation.prompt import build_prompt
@@ -38,18 +40,8 @@ def evaluate(server: Server, toy: Path, folder: Path, *options: str) -> tuple[An
     """Run `inspect eval`; return (its log, its output)."""
     from inspect_ai.log import list_eval_logs, read_eval_log
 
-    line = [
-        str(Path(sys.executable).with_name("inspect")),
-        "eval",
-        "lmrbench_data/lmr_bench",
-        "--model",
-        "openai-api/my/m",
-    ]
-    line += ["--model-base-url", server.base_url, "--log-dir", str(folder / "logs"), "--display", "plain"]
-    line += ["-T", f"dataset={toy}", *options]
-    # Inspect knows only tasks of installed packages; with the checkout on the path, it would not see an installed one.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"MY_API_KEY": "k"}
-    done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=200)
+    line = ["eval", "lmrbench_data/lmr_bench", "--model", "openai-api/my/m", "--model-base-url", server.base_url]
+    done = inspect(folder, *line, "--log-dir", str(folder / "logs"), "-T", f"dataset={toy}", *options)
     logs = list_eval_logs(str(folder / "logs"))
     return (read_eval_log(logs[0]) if logs else None), done.stdout + done.stderr
 
@@ -59,12 +51,17 @@ def score_again(log: Any, toy: Path) -> Any:
     from inspect_ai.log import read_eval_log, write_eval_log
 
     write_eval_log(log.model_copy(update={"results": None, "samples": [_without_scores(item) for item in log.samples]}))
-    program = str(Path(sys.executable).with_name("inspect"))
-    line = [program, "score", log.location, "--overwrite", "--display", "plain"]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"MY_API_KEY": "k"}
-    done = subprocess.run(line, cwd=toy, env=environment, capture_output=True, text=True, timeout=200)
+    done = inspect(toy, "score", log.location, "--overwrite")
     assert done.returncode == 0, done.stdout + done.stderr
     return read_eval_log(log.location)
+
+
+def inspect(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of Inspect in a folder."""
+    line = [str(Path(sys.executable).with_name("inspect")), *words, "--display", "plain"]
+    # Inspect knows only tasks of installed packages; with the checkout on the path, it would not see an installed one.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"MY_API_KEY": "k"}
+    return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=200)
 
 
 def _without_scores(sample: Any) -> Any:
@@ -131,3 +128,38 @@ def test_unknown_setting_or_dataset_is_an_error_before_any_request(server: Serve
     assert "[bold]" in said
     assert "Traceback" not in said
     assert not server.requests
+
+
+def test_logs_are_read_as_predictions(server: Server, toy: Path, tmp_path: Path) -> None:
+    """Of two answers to each instance some are too long, filtered, or cut; the first are retried."""
+    is_first = True
+
+    def model(request: Request) -> str | Reply:
+        if "Paper e" in request.user and is_first:
+            text = "This model's maximum context length is 5 tokens."
+            return Reply(400, {"error": {"message": text, "code": "context_length_exceeded"}})
+        if "Paper d" in request.user:
+            return Reply(body=completion("Not that.", finish_reason="content_filter"))
+        return Reply(body=completion(TOY_ANSWER, finish_reason="length" if "Paper c" in request.user else "stop"))
+
+    def verdicts(source: str) -> dict[tuple[str, int], str]:
+        run = lmr.evaluate(source, tmp_path / Path(source).name / "run", dataset=str(toy), sandbox="local")
+        assert all(row["model_name_or_path"] == "openai-api/my/m" for row in run.results())
+        assert {(row["setting"], row["track"]) for row in run.results()} == {("standard, temperature 0.5", "contract")}
+        return {(row["instance_id"], row["sample"]): row["status"] for row in run.results()}
+
+    server.judge = model
+    options = ("-T", "sandbox=local", "-T", "track=contract", "-T", "instances=toy-c,toy-d,toy-e", "--epochs", "2")
+    log, said = evaluate(server, toy, tmp_path, *options, "--temperature", "0.5", "--no-fail-on-error")
+    assert log is not None, said
+    assert {sample.id for sample in log.samples if sample.error} == {"toy-e"}, said
+    assert "maximum context length" in log.samples[-1].error.message
+    malformed = {(f"toy-{name}", number): "malformed" for name in "cd" for number in (0, 1)}
+    assert verdicts(log.location.removeprefix("file://")) == malformed
+    is_first = False
+    inspect(toy, "eval-retry", log.location, "--log-dir", str(tmp_path / "logs"))
+    assert len(list((tmp_path / "logs").glob("*.eval"))) == 2
+    assert verdicts(str(tmp_path / "logs")) == {**malformed, ("toy-e", 0): "passed", ("toy-e", 1): "passed"}
+    (tmp_path / "logs" / "b.eval").write_bytes(Path(log.location.removeprefix("file://")).read_bytes()[:5000])
+    with pytest.raises(InputError, match=r"b\.eval: not a log that Inspect can read"):
+        verdicts(str(tmp_path / "logs"))

@@ -1,4 +1,4 @@
-"""Read raw prediction rows and their places from a file, a pipe, a saved dataset, a dataset on the Hub, or memory.
+"""Read raw prediction rows and their places from a file, a pipe, a saved dataset, the Hub, Inspect's logs, or memory.
 
 An unreadable row becomes a `BadRow`; `prediction` checks the contents of the others.
 """
@@ -19,6 +19,7 @@ from lmrbench_data.base.limited import DEFAULT_LIMITS, MIB, iterate_limited
 from lmrbench_data.base.text import error_line
 from lmrbench_data.loader import hub_timeout
 
+from .inspect_logs import is_log, log_rows, logs_in
 from .standard_input import NAME, WORD, Piped
 
 if TYPE_CHECKING:
@@ -85,8 +86,11 @@ def check_source(source: Source) -> None:
     if source in (*WORDS, WORD) or path.is_file() or any((path / name).is_file() for name in _SAVED):
         return
     if path.is_dir():
+        if logs_in(path):
+            return
         raise InputError(
-            f"predictions {source!r}: is a directory that `save_to_disk` did not write; give a file in it ({kinds})"
+            f"predictions {source!r}: is a directory without Inspect's logs that `save_to_disk` did not write; give a "
+            f"file in it ({kinds})"
         )
     if path.exists():
         raise InputError(f"predictions {source!r}: not a regular file; save the rows to a file first")
@@ -108,7 +112,7 @@ def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
         records: Iterable[Any] = frame.to_dict("records") if hasattr(source, "iloc") else frame
         rows = ((f"row {index}", row) for index, row in enumerate(records))
     elif (path := Path(source)).is_dir():
-        rows = _saved_rows(path)
+        rows = _saved_rows(path) if any((path / name).is_file() for name in _SAVED) else log_rows(logs_in(path))
     else:
         rows = _file_rows(path, str(path)) if path.is_file() else _hub_rows(str(source))
     for place, row in rows:
@@ -135,6 +139,8 @@ def _file_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
     """Yield the rows of a file, whose first bytes tell what it is; messages call it `name`."""
     with _opened(path, name) as file:
         start = file.read(4096)
+    if is_log(path):
+        return log_rows([path])
     is_json = path.name.removesuffix(".gz").endswith(".json")
     if path.suffix in (".csv", ".tsv"):
         raise InputError(f"{name}: is {path.suffix[1:].upper()}; save it as JSON lines")
