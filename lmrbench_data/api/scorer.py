@@ -84,7 +84,7 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             workers: Number of answers that run at a time.
             isolation: `shared`, or `container`: a fresh container for each answer, as in official runs.
             sandbox: As for `evaluate`; `shared` needs Docker.
-            seeds: Seeds of the cases to run (default: all).
+            seeds: Seeds to run (default: all); cases that do not depend on the seed always run.
             timeout_scale: Factor for CPU time limits.
 
         Raises:
@@ -197,8 +197,9 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
 
 
 def _chosen(row: DatasetRow, seeds: Sequence[int]) -> list[Frame]:
-    """Return the recorded outputs for these seeds."""
+    """Return the recorded outputs for these seeds, and those that do not depend on the seed."""
     known = row["tests"]["seeds"]
+    varying = {case["name"] for case in row["tests"]["cases"] if case["varies"]}
     if unknown := [seed for seed in seeds if isinstance(seed, bool) or seed not in known]:
         raise ArgumentError("seeds", f"{row['instance_id']} has no seed {unknown[0]!r}; it has {known}")
-    return [frame for frame in read_expected(row) if not seeds or frame.seed in seeds]
+    return [f for f in read_expected(row) if not seeds or f.seed in seeds or f.case not in varying]

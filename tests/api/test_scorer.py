@@ -11,7 +11,12 @@ import pandas as pd
 import pytest
 
 import lmrbench_data as lmr
-from support.toy import TOY_ANSWER
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.dataset.rows import golden_files_of
+from lmrbench_data.tasks.manifest import load_benchmark
+from lmrbench_evaluate.sandbox.base import Sandbox
+from support.toy import TOY_ANSWER, recorded_rows
+from support.toy_choices import add_toy_choices
 
 WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
 BROKEN = "def scale(values, factor):\n    raise ValueError('no idea')\n"
@@ -134,7 +139,20 @@ def test_seeds_run_fewer_cases(dataset: str, tmp_path: Path) -> None:
         assert score.reproduced
         return len(counter.read_text())
 
-    assert calls(seeds=[0]) < calls()
+    assert calls(seeds=[0]) == calls(seeds=[1]) < calls()
+
+
+@pytest.mark.parametrize("config", ["counterfactual", "underspecified"])
+def test_some_of_the_seeds_read_choices(config: str, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    """Every choice read "", because the outputs of all recorded seeds were demanded."""
+    rows = recorded_rows(add_toy_choices(toy_benchmark), local_sandbox, config)[:1]
+    folder = str(toy_benchmark.parent / "data")
+    write_dataset([], Path(folder), load_benchmark(toy_benchmark), others={config: rows})
+    answer = {"instance_id": rows[0]["instance_id"], "files": golden_files_of(rows[0])}
+    for seed in (0, 1):
+        with lmr.Scorer(dataset=folder, config=config, sandbox="local", isolation="container", seeds=[seed]) as scorer:
+            [score] = scorer.score([answer])
+        assert score.choices == {choice["name"]: choice["stated"] for choice in rows[0]["choices"]}
 
 
 def test_a_closed_scorer_says_so(dataset: str) -> None:

@@ -130,7 +130,7 @@ class RunWriter:
             "cases": [case.as_row() for case in verdict.cases],
             "functions": verdict.functions(row["tests"]["cases"]),
             "experiments": verdict.experiments(row["tests"]["cases"]),
-            "choices": list(verdict.choices) or implemented_options(row, b""),
+            "choices": list(verdict.choices) or implemented_options(row, b"", ()),
             "searches_table": verdict.searches_table,
             "duration_s": round(verdict.duration_s, 3),
             "cpu_s": None if verdict.cpu_s is None else round(verdict.cpu_s, 3),

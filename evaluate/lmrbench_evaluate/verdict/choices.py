@@ -1,6 +1,6 @@
 """Recognise the options that an answer implements, by its outputs in the cases that test one choice alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from lmrbench_data.dataset.result_rows import ChoiceRow
@@ -19,11 +19,12 @@ SEARCHES = 3
 STATED, PUBLISHED, OTHER, NONE = READINGS = ("stated", "published", "other", "none")
 
 
-def implemented_options(row: DatasetRow, stdout: bytes) -> list[ChoiceRow]:
+def implemented_options(row: DatasetRow, stdout: bytes, runs: Collection[tuple[str, int]]) -> list[ChoiceRow]:
     """Return the option of each choice of a row that an answer implements.
 
     Args:
         stdout: the stream of the answer's run.
+        runs: (case, seed) of that run; recorded outputs of others do not count.
 
     Raises:
         StreamError: a recording of the row is damaged.
@@ -36,20 +37,21 @@ def implemented_options(row: DatasetRow, stdout: bytes) -> list[ChoiceRow]:
     except StreamError:
         sent = {}
     declared = {case["name"]: case for case in row["tests"]["cases"]}
-    first_seed = row["tests"]["seeds"][0]
-    return [_implemented(choice, sent, declared, first_seed) for choice in choices]
+    return [_implemented(choice, sent, declared, runs) for choice in choices]
 
 
 def _implemented(
-    choice: RowChoice, sent: Mapping[tuple[str, int], Frame], declared: Mapping[str, DeclaredCase], first_seed: int
+    choice: RowChoice,
+    sent: Mapping[tuple[str, int], Frame],
+    declared: Mapping[str, DeclaredCase],
+    runs: Collection[tuple[str, int]],
 ) -> ChoiceRow:
-    def is_run(frame: Frame) -> bool:
-        # A case whose output varies with other options only runs on the first seed.
-        return declared[frame.case]["varies"] or frame.seed == first_seed
-
     # The stated option first: no other one counts if its outputs are equal.
     options = sorted(choice["options"], key=lambda option: option["name"] != choice["stated"])
-    expected = {option["name"]: [*filter(is_run, option_frames(choice, option))] for option in options}
+    expected = {
+        option["name"]: [frame for frame in option_frames(choice, option) if (frame.case, frame.seed) in runs]
+        for option in options
+    }
     found = next((name for name, frames in expected.items() if _agrees(frames, sent, declared)), "")
     reading = {"": NONE, choice["stated"]: STATED}.get(found, PUBLISHED if found == choice["published"] else OTHER)
     published = choice["stated"] == choice["published"]

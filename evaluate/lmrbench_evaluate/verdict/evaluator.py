@@ -115,7 +115,7 @@ def _evaluate_files(
         cases = grade(frames, tests["cases"], outcome)
         return dataclasses.replace(
             _verdict(cases, outcome.log, outcome),
-            choices=implemented_options(row, outcome.stdout),
+            choices=implemented_options(row, outcome.stdout, runs),
             searches_table=searches_table(row, repo),
         )
     return Verdict.without_cases(Cause.ENGINE, reason, duration_s=time.monotonic() - started)
