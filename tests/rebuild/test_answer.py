@@ -402,6 +402,28 @@ def test_no_answer_keeps_the_harness_busy(name: str) -> None:
     assert time.process_time() - started < 5, "a child does the work"
 
 
+LOOPS = {
+    "unclosed thoughts": "<think>\n",
+    "thoughts in brackets": "[reasoning]\nso\n",
+    "thoughts closed by another name": "<think>\n</thinking>\n",
+    "import in prose": "import the data first\n",
+    "from in prose": "from the paper\nwe import it\n",
+    "imports": "import os\nSo the code is:\n",
+    "imports, then prose": "import os\n",
+    "template tokens": "<|im_end|>",
+    "brackets": "from math import (\n",
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_replies_that_loop_take_linear_time(name: str) -> None:
+    """What looping policies send took minutes: the CPU time was quadratic in each of these."""
+    reply = LOOPS[name] * (240_000 // len(LOOPS[name])) + f"\nSo:\n{BODY}"
+    started = time.process_time()
+    assert run(splice_function(MASKED, "scale", reply))["scale"]([1], 2) == [2]
+    assert time.process_time() - started < 4
+
+
 # --- any answer at all ------------------------------------------------------------------------------------------------
 
 PIECES = """def scale(values, factor):

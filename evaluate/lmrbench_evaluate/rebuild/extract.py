@@ -16,17 +16,21 @@ from lmrbench_data.base.text import listed
 _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 #: Marks of chat templates, such as <|im_end|>, which servers should have removed.
 _TOKEN = r"(?:<[|\uff5c][\w\u2581./:-]{1,50}[|\uff5c]>|</?s>|<(?:start|end)_of_turn>|<eos>|\[/?INST\])"
-_TOKENS = re.compile(rf"^[ \t]*{_TOKEN}+|{_TOKEN}+[ \t]*$", re.MULTILINE)
+_TOKENS = re.compile(rf"(?P<start>^[ \t]*{_TOKEN}++)|{_TOKEN}++(?P<end>[ \t]*+$)?", re.MULTILINE)
 _THOUGHTS = "think|thinking|thought|thoughts|reasoning"
-#: A block of thoughts, which begins on a line of its own; and the end of one that began before the text.
-_THOUGHT = re.compile(
-    rf"^{_TOKEN}*[ \t]*[<\[](?P<name>{_THOUGHTS})[>\]].*?[<\[]/(?P=name)[>\]]", re.MULTILINE | re.IGNORECASE | re.DOTALL
-)
-_THOUGHTS_START = re.compile(rf"^{_TOKEN}*[ \t]*[<\[](?:{_THOUGHTS})[>\]]", re.MULTILINE | re.IGNORECASE)
+#: Thoughts begin on a line of their own; they may have begun before the text.
+_THOUGHTS_START = re.compile(rf"^{_TOKEN}*[ \t]*[<\[](?P<name>{_THOUGHTS})[>\]]", re.MULTILINE | re.IGNORECASE)
+_THOUGHTS_CLOSE = re.compile(rf"[<\[]/(?P<name>{_THOUGHTS})[>\]]", re.IGNORECASE)
 _THOUGHTS_END = re.compile(
     rf"^[ \t]*[<\[]/(?:{_THOUGHTS})[>\]]|[<\[]/(?:{_THOUGHTS})[>\]][ \t]*$", re.MULTILINE | re.IGNORECASE
 )
-_CODE_START = re.compile(r"^[ \t]*(?:@|(?:async[ \t]+)?def[ \t]|class[ \t]|import[ \t]|from[ \t])", re.MULTILINE)
+_CODE_START = re.compile(
+    r"^[ \t]*(?:@[ \t]*\w|(?:async[ \t]+)?def[ \t]+\w|class[ \t]+\w+[ \t]*[:(\[]"
+    r"|import[ \t]+[\w.]+[ \t]*(?:$|[,;#\\]|as\b)|from[ \t]+[\w.]+[ \t]+import\b)",
+    re.MULTILINE,
+)
+#: Each costs up to the parse of a whole reply; replies of looping models have thousands of places to try.
+_TRIES = 8
 #: Statements of a block that goes with the answer behind it.
 _SUPPORT = (*get_args(FunctionNode), ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 _MEMBERS = (*_SUPPORT, ast.Expr)
@@ -72,20 +76,17 @@ def read_blocks(answer: str, goals: Collection[str], defines: Callable[[ast.Modu
     if not mention.search(text):
         raise MalformedAnswerError(f"no definition of {which} in the answer")
     # Reasoning may hold drafts; the answer follows it.
-    thought = _THOUGHTS_END.split(_THOUGHT.sub("", text))[-1]
+    thought = _THOUGHTS_END.split(_without_thoughts(text))[-1]
     version = thought if mention.search(thought) else text
-    bare = _TOKENS.sub("", version)
+    bare = _without_tokens(version)
     whole = _read_block(defines, 1, "", text, version, bare)
     blocks = [whole]
     if not whole.tree:
         pieces = enumerate(_fenced_blocks(version), start=1)
-        blocks = [_read_block(defines, n, above, piece, _TOKENS.sub("", piece)) for n, (above, piece, _) in pieces]
+        blocks = [_read_block(defines, n, above, piece, _without_tokens(piece)) for n, (above, piece, _) in pieces]
     mentions = [block for block in blocks if mention.search(block.code)]
-    if not mentions and (first := mention.search(bare)):
-        # Prose without fences: the code starts at the first line from which a piece with the function parses.
-        prefixes = (_longest_prefix(bare[start.start() :]) for start in _CODE_START.finditer(bare, 0, first.end()))
-        if prefix := next((prefix for prefix in prefixes if prefix and defines(prefix[1])), None):
-            return [Block(1, "", *prefix, True)]
+    if not mentions and (first := mention.search(bare)) and (code := _code_in_prose(bare, first.end(), defines)):
+        return [Block(1, "", *code, True)]
     if any(block.defines for block in blocks):
         return blocks
     reasons = [block.reason for block in (whole, *mentions) if block.reason]
@@ -100,7 +101,7 @@ def before_cut(answer: str, goals: Collection[str]) -> str:
     """
     text = re.sub(r"\r\n?", "\n", answer)
     end = max((end for *_, end in _fenced_blocks(text)), default=0)
-    if not end or _mention(goals).search(text, end) or _THOUGHTS_START.search(_THOUGHT.sub("", text)):
+    if not end or _mention(goals).search(text, end) or _THOUGHTS_START.search(_without_thoughts(text)):
         raise MalformedAnswerError("the cut is before the end of the answer")
     return text[:end]
 
@@ -143,7 +144,7 @@ def _fenced_blocks(text: str) -> Iterator[tuple[str, str, int]]:
     fence, indent, block, above, end = "", 0, list[str](), "", 0
     for raw in split_lines(text):
         end += len(raw)
-        mark = _FENCE.match(line := _TOKENS.sub("", raw))
+        mark = _FENCE.match(line := _without_tokens(raw))
         if not fence:
             if mark:
                 indent, fence, block = len(mark[1]), mark[2], []
@@ -200,18 +201,58 @@ def _parse(text: str) -> tuple[str, ast.Module]:
     raise reason
 
 
-def _longest_prefix(text: str) -> tuple[str, ast.Module] | None:
-    """Return the longest prefix of whole top-level statements that parses, without the prose below the code."""
+def _without_tokens(text: str) -> str:
+    """Remove the marks of chat templates at the starts and ends of lines."""
+    return _TOKENS.sub(lambda run: "" if run["start"] or run["end"] is not None else run[0], text)
+
+
+def _without_thoughts(text: str) -> str:
+    """Remove the blocks of thoughts that are closed."""
+    last_close = {close["name"].lower(): close.start() for close in _THOUGHTS_CLOSE.finditer(text)}
+    kept, position = "", 0
+    for start in _THOUGHTS_START.finditer(text):
+        name = start["name"].lower()
+        if position <= start.start() and start.end() <= last_close.get(name, -1):
+            closes = _THOUGHTS_CLOSE.finditer(text, start.end())
+            kept += text[position : start.start()]
+            position = next(close.end() for close in closes if close["name"].lower() == name)
+    return kept + text[position:]
+
+
+def _code_in_prose(text: str, end: int, defines: Callable[[ast.Module], bool]) -> tuple[str, ast.Module] | None:
+    """Return the code of a reply without fences: it starts at the first line from which a piece with the goal parses.
+
+    Args:
+        end: the end of the first line of the goal function.
+    """
+    starts = [start.start() for start in _CODE_START.finditer(text, 0, end)]
+    tries, position = 0, 0
+    for number, start in enumerate(starts):
+        # A piece that ends before the goal ends there for every start inside it.
+        if start >= position and (tries < _TRIES or number >= len(starts) - _TRIES):
+            tries += 1
+            code, tree, length = _longest_prefix(text[start:])
+            if tree and defines(tree):
+                return code, tree
+            position = start + length
+    return None
+
+
+def _longest_prefix(text: str) -> tuple[str, ast.Module | None, int]:
+    """Return the longest prefix of whole top-level statements that parses, and its length in the text.
+
+    If none is found within some tries, return the length before which the text cannot be cut.
+    """
     lines = split_lines(text)
-    while lines:
+    for _ in range(_TRIES):
         try:
-            return _parse("".join(lines))
+            return *_parse("".join(lines)), sum(map(len, lines))
         except SourceError as error:
             if error.line is None:
-                return None
+                break
             end = min(error.line, len(lines)) - 1
         # Never inside a statement: an indented or blank line is not a place to cut.
         while end > 0 and lines[end][0] in " \t\f\n":
             end -= 1
         lines = lines[:end]
-    return None
+    return "", None, sum(map(len, lines))
