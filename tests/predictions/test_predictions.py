@@ -205,6 +205,21 @@ def test_bad_rows_of_json_files_have_their_place(tmp_path: Path) -> None:
     ]
 
 
+def test_rows_without_sample_leave_stated_numbers_free(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = [GOOD, GOOD, {**GOOD, "sample": 1}, GOOD, {**GOOD, "sample": 1}, {**GOOD, "sample": 3}]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    found = [getattr(item, "sample", str(item)) for item in read(path)]
+    assert found == [
+        0,
+        2,
+        1,
+        4,
+        f"{path}:5: duplicate of {path}:3 (same instance, model, setting, track and sample)",
+        3,
+    ]
+
+
 def test_parquet_rows(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     metadata = {"cost": 1.5, "note": None}

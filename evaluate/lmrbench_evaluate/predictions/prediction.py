@@ -152,7 +152,7 @@ def read_predictions(
 ) -> Iterator[Prediction | BadRow]:
     """Yield the predictions of `source` in order, bad rows among them.
 
-    Rows without `sample` are numbered in order: several answers of one model to one instance are its samples.
+    Rows without `sample` get the free numbers in order: several answers of one model to one instance are its samples.
 
     Args:
         source: a path (.jsonl, .json, .parquet, a `save_to_disk` folder), `org/name[@revision]` on the Hub, `gold`
@@ -172,20 +172,28 @@ def read_predictions(
             yield own_answer(row, source)
         return
     seen: dict[AnswerKey, str] = {}
-    free: Counter[AnswerKey] = Counter()
-    numbered = 0
+    #: Rows from the first further sample on, and whether they get a number: a later row may state the next one.
+    held: list[tuple[Prediction | BadRow, bool]] = []
     for place, raw in rename_columns(raw_rows(source), columns, source_name(source)):
         item = raw if isinstance(raw, BadRow) else prediction_of(place, raw, rows.keys())
+        is_further = False
         if isinstance(item, Prediction):
-            key = item.key.row
-            if key in seen and raw.get("sample") is None:
-                free[key] = next(n for n in itertools.count(free[key]) if key._replace(sample=n) not in seen)
-                item, numbered = replace(item, sample=free[key]), numbered + 1
-            first = seen.setdefault(item.key.row, place)
+            is_further = item.key.row in seen and raw.get("sample") is None
+            first = place if is_further else seen.setdefault(item.key.row, place)
             if first != place:
                 item = BadRow(place, f"duplicate of {first} (same instance, model, setting, track and sample)")
+        if held or is_further:
+            held.append((item, is_further))
+        else:
+            yield item
+    free: Counter[AnswerKey] = Counter()
+    for item, is_further in held:
+        if isinstance(item, Prediction) and is_further:
+            key = item.key.row
+            number = next(n for n in itertools.count(free[key]) if key._replace(sample=n) not in seen)
+            item, free[key] = replace(item, sample=number), number + 1
         yield item
-    if numbered:
+    if numbered := sum(is_further for _, is_further in held):
         message = f"{counted(numbered, 'row')} without `sample` counted as further samples of their instances"
         _log.warning("predictions %r: %s", source_name(source), message)
 
