@@ -23,7 +23,7 @@ def evaluate(
     predictions: Source,
     out: str | Path | None = None,
     *,
-    sandbox: str = "auto",
+    sandbox: str | Sandbox = "auto",
     progress: Progress | None = None,
     **settings: Any,
 ) -> Run:
@@ -38,7 +38,7 @@ def evaluate(
             `org/name[@revision]`; `-` for JSON lines on standard input; or the words `gold` and `masked`.
         out: Run folder (default: runs/NAME-HASH from the predictions and the chosen instances).
         sandbox: `auto`, `docker`, `bwrap`, `local`, or the import path `package.module:name` of your own; on Ray,
-            `auto` is `docker`.
+            `auto` is `docker`. A sandbox that is open already is closed.
         progress: Receives each verdict.
         settings: `instances`, `workers` and the other fields of `RunSettings`, as `lmrbench evaluate --help` describes
             them.
@@ -57,7 +57,9 @@ def evaluate(
         elif not isinstance(source, str | Path | Piped):
             source = [row for _, row in raw_rows(source)]
         place: Sandbox | Engine
-        if chosen.engine == "ray":
+        if not isinstance(sandbox, str):
+            place = sandbox
+        elif chosen.engine == "ray":
             from lmrbench_evaluate.runs.ray_engine import RayEngine
 
             place = RayEngine(chosen.ray_address, sandbox, chosen.workers)

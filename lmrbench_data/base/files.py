@@ -22,7 +22,7 @@ def write_atomically(path: Path, content: bytes | str | Iterable[bytes]) -> None
         OSError: it cannot be written; an existing file is unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
+    temporary = path.with_name(f".{uuid.uuid4().hex}")
     try:
         # Text may contain folder names with invalid bytes, which are escaped.
         data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content

@@ -14,6 +14,7 @@ from filelock import FileLock, Timeout
 
 from .errors import InputError
 from .files import write_atomically
+from .names import file_name
 
 _log = logging.getLogger(__name__)
 
@@ -85,12 +86,12 @@ class Ledger:
     @classmethod
     @contextmanager
     def open(cls, path: Path) -> Iterator[Self]:
-        """Create or resume a file.
+        """Create or resume a file; one that stays empty is removed, with its lock.
 
         Raises:
             InputError: it cannot be written, another process is writing to it, or a row is damaged.
         """
-        lock = FileLock(path.with_name(f".{path.name}.lock"))
+        lock = FileLock(path.with_name(file_name(f".{path.name}", ".lock")))
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             lock.acquire(blocking=False)
@@ -117,6 +118,9 @@ class Ledger:
                     if ledger._file:
                         ledger._file.close()
                     ledger._file = None
+                    if path.exists() and not path.stat().st_size:
+                        path.unlink()
+                        Path(lock.lock_file).unlink()
 
     def count(self, row: dict[str, Any]) -> None:
         """Take note of a row that was read or written."""

@@ -3,11 +3,15 @@
 The module imports the standard library alone: the leaderboard Space gets a copy of it (`cards/space`).
 """
 
+import hashlib
+import os
 import re
 import unicodedata
 from pathlib import Path
 
 MAX_NAME = 200
+#: Bytes that the name of a file has on every file system, an encrypted one included.
+MAX_BYTES = 143
 #: A name that is not a path, an option or a pattern, and needs no escaping in a URL; the form of run names.
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 #: First characters that make a spreadsheet treat a name as a formula.
@@ -38,6 +42,14 @@ def child_path(folder: Path, name: str, suffix: str = "") -> Path:
     if not PLAIN.fullmatch(name):
         raise ValueError(f"{ascii(name)[:100]} is not a plain name (letters, digits, '.', '_', '-'; at most 100)")
     return folder / f"{name}{suffix}"
+
+
+def file_name(text: str, suffix: str = "") -> str:
+    """Return text and suffix as the name of a file; the end of one that is too long is replaced by a hash."""
+    data = os.fsencode(text)
+    if len(data) > (room := MAX_BYTES - len(suffix)):
+        text = f"{data[: room - 9].decode(errors='ignore')}-{hashlib.sha256(data).hexdigest()[:8]}"
+    return text + suffix
 
 
 def is_invisible(char: str) -> bool:

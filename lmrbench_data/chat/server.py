@@ -17,20 +17,24 @@ OPENAI = "https://api.openai.com/v1"
 REASON = "lmrbench"
 
 
+def address(base_url: str | None) -> str:
+    """Return the address of the server, from the option or from OpenAI's environment variable."""
+    return base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
+
+
 def address_and_key(base_url: str | None) -> tuple[str, str]:
     """Return the address and the key, from the option and from OpenAI's environment variables.
 
     Raises:
         InputError: OpenAI's own servers need a key, the key cannot be sent, or the address is malformed.
     """
-    url = base_url or os.environ.get("OPENAI_BASE_URL") or ""
-    key = os.environ.get("OPENAI_API_KEY", "").strip()
-    if not url and not key:
+    url, key = address(base_url), os.environ.get("OPENAI_API_KEY", "").strip()
+    if url == OPENAI and not key:
         raise InputError("no OPENAI_API_KEY: set it, or name another server (a local one needs no key)")
     if not (key.isascii() and key.isprintable()):
         raise InputError("OPENAI_API_KEY contains an invalid character; set it again")
     server_name(url)
-    return url or OPENAI, key
+    return url, key
 
 
 def server_name(base_url: str | None) -> str:

@@ -8,7 +8,7 @@ import typer
 from ..dataset.load import EMBEDDED, rows_by_config
 from ..generation.settings import AgentSettings
 from .options import DatasetSpec, Track, chosen_row, options
-from .outcomes import answers_dict, answers_text, exit_status
+from .outcomes import answers_dict, answers_text, evaluate_command, exit_status
 from .output import Json, emit, print_err, print_out, progress_bar
 
 app = typer.Typer(help="Run agents, write workspaces and collect patches.", no_args_is_help=True)
@@ -34,7 +34,7 @@ def workspace(
     check_track(track)
     row = chosen_row(instance, dataset)
     write_workspace(row, folder, track=track)
-    command = f"lmrbench agent collect {folder} --model NAME{_dataset_option(dataset)}"
+    command = f"lmrbench agent collect {folder} --model NAME" + (f" --dataset {dataset}" if dataset != EMBEDDED else "")
     print_out(f"{folder}: TASK.md states the task; collect the answer with `{command}`")
 
 
@@ -56,7 +56,8 @@ def run(settings: AgentSettings, as_json: Json = False) -> None:
     kept = f"rows so far are in {answers}"
     with progress_bar("agents", shown=not as_json, kept=kept) as progress:
         summary = models.run_agent(**dict(settings), progress=progress)
-    text = answers_text(answers, summary, "rows", done_now=summary.done, no_changes=summary.unchanged)
+    command = evaluate_command(answers, settings.config, settings.dataset)
+    text = answers_text(answers, summary, "rows", command, done_now=summary.done, no_changes=summary.unchanged)
     emit(answers_dict(answers, summary), as_json, *text)
     raise typer.Exit(exit_status(summary, "row", kept))
 
@@ -97,15 +98,10 @@ def collect(
     instead = f" ({replaced} replaced)" if replaced else ""
     ids = {row["instance_id"] for row in answers}
     needed = [name for name, group in configs.items() if ids & {row["instance_id"] for row in group}]
-    commands = [f"`lmrbench evaluate {out} --config {name}{_dataset_option(dataset)}`" for name in needed]
+    commands = [f"`{evaluate_command(out, name, dataset)}`" for name in needed]
     empty = sum(not row["model_patch"] for row in answers)
     emit(
         {"out": str(out), "rows": len(answers), "replaced": replaced, "empty": empty},
         as_json,
         f"{out}: {len(answers)} rows added{instead}; evaluate them with {' and '.join(commands)}",
     )
-
-
-def _dataset_option(dataset: str) -> str:
-    """Return the option that a further command needs to use the same dataset."""
-    return "" if dataset == EMBEDDED else f" --dataset {dataset}"

@@ -8,6 +8,7 @@ import typer
 
 from lmrbench_evaluate.runs.settings import JudgeSettings, RunSettings
 
+from ..base.names import file_name
 from ..base.settings import option
 from .options import BenchmarkFolder, Notes, Sandbox, options
 from .outcomes import judging_status, report_text, run_status, tokens_line, votes_line
@@ -121,7 +122,7 @@ def variants(
     tasks = load_tasks(settings.instances, benchmark)
     predictions = find_variants(tasks, track, settings.instances, each)
     if settings.run == CALIBRATION:
-        folder = re.sub(r"[^\w.-]", "-", f"calibration-{settings.model}-{track}")
+        folder = file_name(re.sub(r"[^\w.-]", "-", f"calibration-{settings.model}-{track}"))
         settings = settings.model_copy(update={"run": Path("runs") / folder})
     kept = f"judgements so far are in {settings.run}/judgements.jsonl"
     with progress_bar("judging", shown=not as_json, kept=kept) as progress:

@@ -7,14 +7,17 @@ import typer
 
 from lmrbench_evaluate.runs.settings import RunSettings
 
+from ..base.names import file_name
 from ..base.settings import option
 from ..base.text import counted
 from ..generation.settings import PromptSettings, SamplingSettings
 from .options import Notes, Sandbox, chosen_row, option_of, options
-from .outcomes import answers_dict, answers_text, exit_status, report_text, run_status
+from .outcomes import answers_dict, answers_text, evaluate_command, exit_status, report_text, run_status
 from .output import Json, emit, print_err, progress_bar
 
 if TYPE_CHECKING:
+    from lmrbench_evaluate.sandbox import base
+
     from ..generation.sampling import SamplingSummary
     from .outcomes import Part
 
@@ -96,36 +99,66 @@ def run(
 ) -> None:
     """Sample answers from a model, test them and print a report.
 
-    Re-run the command to resume. Answers are in RUN.jsonl beside the run folder.
+    Re-run the command to resume; with more instances or samples, it continues the run. Answers are in RUN.jsonl beside
+    the run folder, and none is asked for twice.
 
     Example: lmrbench run --model gpt-5 --setting standard --track paper
     """
+    from lmrbench_evaluate.sandbox import open_sandbox
+
     from ..api import evaluation
 
     folder = out or Path("runs") / settings.run_name
-    settings = settings.model_copy(update={"out": folder.with_name(f"{folder.name}.jsonl")})
+    folder = folder if folder.name.strip(".") else folder.resolve()
+    settings = settings.model_copy(update={"out": folder.with_name(file_name(folder.name, ".jsonl"))})
     if dry_run:
         return _estimate(settings, as_json)
-    summary = _sample(settings, as_json)
-    if not as_json:
-        emit({}, as_json, *_text(settings, summary))
-    if status := _exit_status(summary, settings.out):
-        raise typer.Exit(status)
-    with progress_bar("evaluating", shown=not as_json, kept="finished results are kept") as progress:
-        run = evaluation.evaluate(
-            settings.out,
-            folder,
-            dataset=settings.dataset,
-            config=settings.config,
-            instances=settings.instances,
-            workers=sandbox_workers,
-            sandbox=sandbox,
-            progress=progress,
-        )
+    with open_sandbox(sandbox) as place:
+        chosen = _checked_run(settings, folder, sandbox_workers, place)
+        summary = _sample(settings, as_json)
+        if not as_json:
+            emit({}, as_json, *_text(settings, summary, folder))
+        if status := _exit_status(summary, settings.out):
+            raise typer.Exit(status)
+        with progress_bar("evaluating", shown=not as_json, kept="finished results are kept") as progress:
+            run = evaluation.evaluate(settings.out, sandbox=place, progress=progress, **dict(chosen))
     assert run.summary is not None
     report = run.report()
     emit(report.to_dict(), as_json, *report_text(report, notes=notes, folder=run.path))
     raise typer.Exit(run_status(run.summary))
+
+
+def _checked_run(settings: SamplingSettings, folder: Path, workers: int, place: "base.Sandbox") -> RunSettings:
+    """Return the settings of the evaluation, once its folder is checked: before the first request.
+
+    A run that is there keeps its instances, so that the answers to a few and then to all make one run.
+
+    Raises:
+        ArgumentError: the folder holds something else; the message says how the answers so far can be used.
+    """
+    from lmrbench_evaluate.runs.evaluation import check_run
+    from lmrbench_evaluate.runs.folder import RunFolder
+
+    from ..base.errors import ArgumentError
+    from ..dataset.load import check_config, load_rows
+
+    rows, instances = load_rows(settings.dataset, settings.config), settings.instances
+    check_config(instances, rows, settings.dataset)
+    if instances and RunFolder(folder).exists:
+        known = {row["instance_id"] for row in rows}
+        instances = tuple(dict.fromkeys((*instances, *sorted(known & RunFolder(folder).facts["scope"].keys()))))
+    chosen = RunSettings(
+        out=folder, dataset=settings.dataset, config=settings.config, instances=instances, workers=workers
+    )
+    try:
+        check_run(chosen, rows, place)
+    except ArgumentError as error:
+        if error.argument != "out" or not settings.out.exists():
+            raise
+        command = evaluate_command(settings.out, settings.config, settings.dataset)
+        kept = f"the answers in {settings.out} are kept: `{command} --out NEW` evaluates them"
+        raise ArgumentError("out", f"{error.problem}; {kept}") from None
+    return chosen
 
 
 def _estimate(settings: SamplingSettings, as_json: bool) -> None:
@@ -150,9 +183,11 @@ def _sample(settings: SamplingSettings, quiet: bool) -> "SamplingSummary":
         return models.generate(**dict(settings), progress=progress)
 
 
-def _text(settings: SamplingSettings, summary: "SamplingSummary") -> "list[Part]":
+def _text(settings: SamplingSettings, summary: "SamplingSummary", folder: Path | None = None) -> "list[Part]":
     counts = {"asked_now": summary.asked, "unusable_answers": summary.unusable}
-    parts = answers_text(settings.out, summary, "answers", **counts)
+    command = evaluate_command(settings.out, settings.config, settings.dataset)
+    command = f"{command} --out {folder}" if folder else command
+    parts = answers_text(settings.out, summary, "answers", command, **counts)
     if summary.cut:
         cut = counted(summary.cut, "answer was", "answers were")
         parts.insert(1, f"{cut} cut at the token limit; raise --max-tokens")

@@ -1,10 +1,13 @@
 """Outcomes of long work as text, JSON and an exit status: reports, answers of models, judgements."""
 
+import shlex
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.text import counted
+from ..dataset.load import EMBEDDED
+from ..loader import FUNCTION
 from .output import print_err
 
 if TYPE_CHECKING:
@@ -64,11 +67,19 @@ def answers_dict(out: Path, summary: "AnswerSummary") -> dict[str, Any]:
     return {"out": str(out), **vars(summary), "complete": summary.complete}
 
 
-def answers_text(out: Path, summary: "AnswerSummary", what: str, **counts: int) -> "list[Part]":
+def evaluate_command(predictions: Path, config: str = FUNCTION, dataset: str = EMBEDDED) -> str:
+    """Return the command that evaluates predictions."""
+    options = {"config": config if config != FUNCTION else "", "dataset": dataset if dataset != EMBEDDED else ""}
+    words = [word for name, value in options.items() if value for word in (f"--{name}", value)]
+    return shlex.join(["lmrbench", "evaluate", str(predictions), *words])
+
+
+def answers_text(out: Path, summary: "AnswerSummary", what: str, command: str, **counts: int) -> "list[Part]":
     """Return the number of answers and their cost.
 
     Args:
         what: heading of the first column.
+        command: the command that evaluates the answers.
         counts: the counts of this kind of work, by name; that of this call first.
     """
     rows = [[name.replace("_", " "), str(count)] for name, count in counts.items()]
@@ -76,7 +87,7 @@ def answers_text(out: Path, summary: "AnswerSummary", what: str, **counts: int) 
     rows += [["tokens in, out", f"{summary.input_tokens:,}, {summary.output_tokens:,}"], ["cost", summary.cost]]
     parts: list[Part] = [("", ([what, "number"], rows))]
     if summary.kept or next(iter(counts.values())):
-        parts.append(f"predictions: {out}; evaluate them with `lmrbench evaluate {out}`")
+        parts.append(f"predictions: {out}; evaluate them with `{command}`")
     return parts
 
 

@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal
 
 from lmrbench_evaluate.runs.settings import Config, Dataset
 
+from ..base.names import file_name
 from ..base.settings import Settings, option
 from ..chat.endpoint import BaseUrl, JobSettings, RequestSettings
-from ..chat.server import address_and_key, server_name
+from ..chat.server import address, server_name
 from ..dataset.result_rows import setting_label
 from ..loader import FUNCTION
 
@@ -56,14 +57,13 @@ class SamplingSettings(PromptSettings, RequestSettings):
     def run_name(self) -> str:
         """The name of the run folder for these answers."""
         config = "" if self.config == FUNCTION else self.config
-        samples = f"{self.samples} samples" if self.samples > 1 else ""
-        parts = filter(None, (self.name or self.model, self.label, self.track, config, samples))
-        return re.sub(r"[^\w.-]+", "-", "-".join(parts))
+        parts = filter(None, (self.name or self.model, self.label, self.track, config))
+        return file_name(re.sub(r"[^\w.-]+", "-", "-".join(parts)))
 
     def request(self) -> dict[str, Any]:
         """Return what shapes a request, besides instance, setting and track."""
         names = ("model", "paper", "paper_pages", "temperature", "max_tokens", "max_prompt_tokens")
-        server = server_name(address_and_key(self.base_url)[0])
+        server = server_name(address(self.base_url))
         return {"base_url": server, **{name: getattr(self, name) for name in names}}
 
 
@@ -92,5 +92,5 @@ class AgentSettings(JobSettings):
     def request(self) -> dict[str, Any]:
         """Return what shapes an answer, besides instance and track."""
         names = ("agent", "model", "max_steps", "timeout_s", "cpu_budget", "max_tokens")
-        server = server_name(address_and_key(self.base_url)[0])
+        server = server_name(address(self.base_url))
         return {"base_url": server, **{name: getattr(self, name) for name in names}}

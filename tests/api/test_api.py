@@ -142,7 +142,7 @@ def test_each_selection_of_gold_has_a_folder(evaluate: Callable[..., lmr.Run], t
     assert [run.complete for run in (one, other, both)] == [True] * 3
     assert evaluate("gold").path == Path("runs/gold")
     assert evaluate("gold", instances=["toy-a", "toy-b", "toy-a"]).path == both.path
-    with pytest.raises(lmr.ArgumentError, match="out: runs/gold holds a run with a different timeout_scale, and"):
+    with pytest.raises(lmr.ArgumentError, match=r"different timeout_scale \(1.0, now 2.0\), and"):
         evaluate("gold", timeout_scale=2)
 
 

@@ -51,7 +51,7 @@ def toy(toy_row: DatasetRow, tmp_path: Path) -> Path:
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def shown(row: DatasetRow, **options: Any) -> str:
@@ -156,7 +156,7 @@ def test_label_and_folder_name_what_ablations_vary() -> None:
     assert (plain.label, plain.run_name) == ("standard", "org-m-standard-paper")
     other = SamplingSettings(model="m", paper="none", temperature=0.7, samples=3, config="method")
     assert other.label == "standard, no paper, temperature 0.7"
-    assert other.run_name == "m-standard-no-paper-temperature-0.7-paper-method-3-samples"
+    assert other.run_name == "m-standard-no-paper-temperature-0.7-paper-method"
 
 
 def test_answer_to_another_version_of_an_instance_is_refused(
@@ -277,8 +277,95 @@ def test_run_samples_evaluates_and_reports(server: Server, toy: Path, tmp_path: 
     assert "org/m (standard" in done.stdout
     server.key = "secret"
     refused = warm_cli.run([*line, "--out", "x"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+    assert (refused.returncode, refused.stderr.count("error")) == (1, 1)
     assert "refuses the key; set OPENAI_API_KEY" in refused.stderr
     wrong = warm_cli.run([*line, "--setting", "all"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert wrong.returncode == 2
     assert "'all' is not one of 'standard', " in wrong.stderr
+
+
+def test_wider_run_continues_and_asks_nothing_twice(server: Server, toy: Path, tmp_path: Path) -> None:
+    """Any order of selections makes one run: its folder holds all instances asked for, and each answer is paid once."""
+    server.judge = lambda request: TOY_ANSWER
+    line = ["run", "-m", "m", "--base-url", server.base_url, "--dataset", str(toy), "--sandbox", "local", "--json"]
+
+    def run(*options: str) -> tuple[int, set[str], int]:
+        """Return the number of requests, the instances of the report, and the answers that reproduced."""
+        before = len(server.requests)
+        done = in_process(*line, *options, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        [score] = json.loads(done.stdout)["scores"]
+        return len(server.requests) - before, set(score["instances"]), score["overall"]["outcomes"]["robust"]
+
+    assert run("-i", "toy-a") == (1, {"toy-a"}, 1)
+    assert run("-i", "toy-b") == (1, {"toy-a", "toy-b"}, 2)
+    assert run() == (1, {"toy-a", "toy-b", "toy-c"}, 3)
+    assert run("-i", "toy-a", "--samples", "2") == (1, {"toy-a", "toy-b", "toy-c"}, 4)
+    assert run("--samples", "2") == (2, {"toy-a", "toy-b", "toy-c"}, 6)
+    assert run("-i", "toy-c", "--samples", "1") == (0, {"toy-a", "toy-b", "toy-c"}, 6)
+    assert [path.name for path in (tmp_path / "runs").iterdir() if path.is_dir()] == ["m-standard-paper"]
+
+
+def test_unfit_run_folder_is_refused_before_the_first_request(
+    server: Server, toy: Path, toy_row: DatasetRow, tmp_path: Path
+) -> None:
+    server.judge = lambda request: TOY_ANSWER
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes").touch()
+    (tmp_path / "file").touch()
+    (tmp_path / "own.py").write_text(
+        "from lmrbench_evaluate.sandbox.local import LocalSandbox\n\nclass Own(LocalSandbox):\n    name = 'own'\n"
+    )
+    line = ["run", "-m", "m", "--base-url", server.base_url, "--sandbox", "local"]
+    data = ["--dataset", str(toy), "-i", "toy-a"]
+    assert in_process(*line, *data, "--out", "r", cwd=tmp_path).returncode == 0
+    write_dataset([toy_row], tmp_path / "other", load_benchmark())
+    before = len(server.requests), sorted(tmp_path.rglob("*"))
+    kept = r"the answers in r.jsonl are kept: `lmrbench evaluate r.jsonl --dataset \S+ --out NEW` evaluates them"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(tmp_path))
+        patch.setattr(sys, "dont_write_bytecode", True)
+        for options, reason in {
+            (*data, "--out", "mine"): "mine: is not a run folder and not empty",
+            (*data, "--out", "."): "is not a run folder and not empty",
+            (*data, "--out", "file"): "file: is not a run folder",
+            ("--dataset", "other", "--out", "r"): f"r holds a run with a different dataset, and .*; {kept}",
+            (*data, "--out", "r", "--sandbox", "own:Own"): rf"a different sandbox \(local, now own\).*; {kept}",
+        }.items():
+            done = in_process(*line, *options, cwd=tmp_path)
+            [*_, message] = done.stderr.splitlines()
+            assert (done.returncode, bool(re.search(reason, message))) == (1, True), done.stderr
+    assert (len(server.requests), sorted(tmp_path.rglob("*"))) == before
+
+
+def test_interrupted_run_names_what_it_has_and_resumes(server: Server, toy: Path, tmp_path: Path) -> None:
+    server.judge = lambda request: TOY_ANSWER
+    (tmp_path / "prices.yaml").write_text("m: {input_per_mtok: 1000.0, output_per_mtok: 0.0}\n")
+    line = ["run", "-m", "m", "--base-url", server.base_url, "--dataset", str(toy), "--sandbox", "local", "-w", "1"]
+    done = in_process(*line, "--prices", "prices.yaml", "--max-cost", "0.5", cwd=tmp_path)
+    command = re.search("evaluate them with `lmrbench (.*)`", done.stdout)
+    assert (done.returncode, len(server.requests), bool(command)) == (3, 1, True), done
+    assert in_process(*command[1].split(), "--sandbox", "local", "-i", "toy-a", cwd=tmp_path).returncode == 0
+    assert in_process(*line, cwd=tmp_path).returncode == 0
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("command", ["run", "generate"])
+def test_run_that_fails_at_once_leaves_nothing(command: str, server: Server, toy: Path, tmp_path: Path) -> None:
+    server.key = "secret"
+    (tmp_path / "work").mkdir()
+    line = [command, "-m", "m", "--base-url", server.base_url, "--dataset", str(toy)]
+    assert in_process(*line, cwd=tmp_path / "work").returncode == 1
+    assert not [path for path in (tmp_path / "work").rglob("*") if path.is_file()]
+
+
+def test_name_of_any_length_makes_a_run(server: Server, toy: Path, tmp_path: Path) -> None:
+    server.judge = lambda request: TOY_ANSWER
+    line = ["run", "--base-url", server.base_url, "--dataset", str(toy), "--sandbox", "local", "-i", "toy-a"]
+    for options in (("-m", "m" * 200), ("-m", "\N{CJK UNIFIED IDEOGRAPH-6A21}" * 200), ("-m", "m", "--out", "o" * 255)):
+        assert in_process(*line, *options, cwd=tmp_path).returncode == 0
+    (answers,) = tmp_path.glob("o*.jsonl")
+    answers.rename(tmp_path / f"{'a' * 249}.jsonl")
+    evaluate = ["evaluate", f"{'a' * 249}.jsonl", "--dataset", str(toy), "--sandbox", "local", "-i", "toy-a"]
+    assert in_process(*evaluate, cwd=tmp_path).returncode == 0
+    assert len(list((tmp_path / "runs").glob("*/report.md"))) == 3

@@ -304,7 +304,7 @@ def test_other_dataset_or_sandbox_is_refused(bench: Bench, toy_pair: Path) -> No
     assert bench.run().returncode == 0
     before = {path.name: path.read_bytes() for path in (bench.folder / "run").glob("*") if path.is_file()}
     for options, what in {
-        ("--dataset", str(toy_pair)): "dataset_sha256",
+        ("--dataset", str(toy_pair)): "dataset",
         ("--sandbox", "local"): "sandbox",
         ("--fresh-seeds", "1"): "fresh_seed_count",
         ("--timeout-scale", "3"): "timeout_scale",

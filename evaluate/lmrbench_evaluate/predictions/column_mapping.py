@@ -72,7 +72,7 @@ def rename_columns(
             continue
         if missing:
             missing -= raw.keys()
-            seen.update(name for name in raw if isinstance(name, str))
+            seen.update(raw)
         found = {ours: raw[theirs] for theirs, ours in columns.items() if theirs in raw}
         gone = columns.keys() | found.keys()
         yield place, {**{name: value for name, value in raw.items() if name not in gone}, **found}

@@ -19,11 +19,14 @@ class PredictionFile:
     def write(self, predictions: Iterable[Prediction]) -> dict[AnswerKey, int]:
         """Replace the file and return its index: the byte at which the row of each prediction starts."""
         temporary, positions, position = self.path.with_name(f".{self.path.name}"), dict[AnswerKey, int](), 0
-        with temporary.open("wb") as file:
-            for item in predictions:
-                positions[item.key] = position
-                position += file.write(json.dumps(item.as_row()).encode("ascii") + b"\n")
-        os.replace(temporary, self.path)
+        try:
+            with temporary.open("wb") as file:
+                for item in predictions:
+                    positions[item.key] = position
+                    position += file.write(json.dumps(item.as_row()).encode("ascii") + b"\n")
+            os.replace(temporary, self.path)
+        finally:
+            temporary.unlink(missing_ok=True)
         return positions
 
     def read(self, position: int) -> Prediction:

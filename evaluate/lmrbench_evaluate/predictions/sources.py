@@ -116,7 +116,7 @@ def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
     else:
         rows = _file_rows(path, str(path)) if path.is_file() else _hub_rows(str(source))
     for place, row in rows:
-        yield place, {name: plain(value) for name, value in row.items()} if isinstance(row, Mapping) else row
+        yield place, {str(name): plain(value) for name, value in row.items()} if isinstance(row, Mapping) else row
 
 
 def first_columns(source: Source) -> tuple[str, ...]:

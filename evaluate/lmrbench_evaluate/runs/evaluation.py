@@ -28,7 +28,7 @@ from ..verdict.verdict import Cause, Status, Verdict
 from .engine import Conditions, Engine, Threads
 from .folder import BENCHMARK, benchmark_of, default_run_folder
 from .settings import WORKERS, RunSettings
-from .writer import RunWriter
+from .writer import RunWriter, check_folder
 
 _log = logging.getLogger(__name__)
 
@@ -75,15 +75,9 @@ def evaluate(
         InfraError: an environment is not available.
         KeyboardInterrupt: the sandbox is empty, and finished results are kept.
     """
-    scope = select(rows, settings.instances, settings.categories)
-    for row in scope.values():  # rows in memory have not been through the loader
-        check_row(row, "dataset")
-        if not row["tests"]["cases"]:
-            problem = f"{row['instance_id']!r} has no test cases: its answers can be judged, but not evaluated"
-            raise ArgumentError("dataset", problem)
-    engine = place if isinstance(place, Engine) else Threads(place, settings.workers or WORKERS)
+    scope, engine, identity = _plan_run(settings, rows, place)
     out = settings.out or default_run_folder(predictions, settings.config, settings.instances, settings.categories)
-    with engine, RunWriter.open(out, _identity(settings, rows, scope, engine)) as writer:
+    with engine, RunWriter.open(out, identity) as writer:
         summary = RunSummary(out)
         keys = _add_predictions(predictions, settings, rows, scope, writer, summary)
         facts = {"predictions": source_name(predictions), "map": dict(settings.map or {})}
@@ -99,6 +93,30 @@ def evaluate(
         bad_rows = [str(bad) for bad in summary.bad_rows]
         writer.update(complete=complete, bad_rows=bad_rows, finished_at=now())
     return summary
+
+
+def check_run(settings: RunSettings, rows: Sequence[DatasetRow], place: Sandbox | Engine) -> None:
+    """Check that `evaluate` can begin or continue its run folder, before long work; write nothing.
+
+    Raises:
+        InputError: see `evaluate`.
+    """
+    assert settings.out is not None
+    check_folder(settings.out, _plan_run(settings, rows, place)[2])
+
+
+def _plan_run(
+    settings: RunSettings, rows: Sequence[DatasetRow], place: Sandbox | Engine
+) -> tuple[dict[str, DatasetRow], Engine, dict[str, Any]]:
+    """Return the chosen rows, the engine, and the facts that a run begins with."""
+    scope = select(rows, settings.instances, settings.categories)
+    for row in scope.values():  # rows in memory have not been through the loader
+        check_row(row, "dataset")
+        if not row["tests"]["cases"]:
+            problem = f"{row['instance_id']!r} has no test cases: its answers can be judged, but not evaluated"
+            raise ArgumentError("dataset", problem)
+    engine = place if isinstance(place, Engine) else Threads(place, settings.workers or WORKERS)
+    return scope, engine, _identity(settings, rows, scope, engine)
 
 
 def _add_predictions(
@@ -122,8 +140,15 @@ def _add_predictions(
             elif item.instance_id in scope:
                 yield item
 
-    keys = writer.replace_predictions(in_scope())
+    try:
+        keys = writer.replace_predictions(in_scope())
+    except InputError:
+        writer.discard()
+        raise
     if not keys:
+        # The folder of instances without an answer stays: merged with others, they count as not passed.
+        if summary.bad_rows or not first_columns(predictions):
+            writer.discard()
         raise InputError(f"predictions {source_name(predictions)!r}: {_why_none(predictions, summary.bad_rows)}")
     if unanswered := len(scope.keys() - {key.instance_id for key in keys}):
         consequence = "have no answer and count as not passed; to leave them out, choose the other `instances`"

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.jsonl import read_log, wrong_key
-from lmrbench_data.base.names import PLAIN, child_path
+from lmrbench_data.base.names import PLAIN, child_path, file_name
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.dataset.rows import DatasetRow
@@ -67,7 +67,8 @@ class RunFolder:
         """
         stored = self.path / FACTS
         try:
-            facts: Any = {"levels": {}, **json.loads(stored.read_text(encoding="utf-8"))}  # older runs lack levels
+            # Older runs lack these.
+            facts: Any = {"levels": {}, "config": FUNCTION, **json.loads(stored.read_text(encoding="utf-8"))}
         except OSError as error:
             raise InputError(
                 f"{self.path}: {self._found()}; give a folder that `lmrbench evaluate` has written"
@@ -99,7 +100,7 @@ class RunFolder:
         Raises:
             InputError: run.json is missing or damaged.
         """
-        return str(self.facts.get("config", FUNCTION))
+        return str(self.facts["config"])
 
     def rows(self) -> Iterator[ResultRow]:
         """Yield the result that counts for each prediction, in the order of the predictions.
@@ -184,7 +185,7 @@ def default_run_folder(predictions: Source, config: str, instances: Sequence[str
     if instances or categories:
         chosen = json.dumps([sorted(set(instances)), sorted(set(categories))]).encode()
         name += f"-{hashlib.sha256(chosen).hexdigest()[:8]}"
-    return Path(RUNS) / name
+    return Path(RUNS) / file_name(name)
 
 
 def _folder_name(predictions: Source) -> str:

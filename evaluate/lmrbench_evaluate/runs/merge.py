@@ -16,7 +16,7 @@ from .folder import BENCHMARK, LOGS, RunFolder
 from .writer import IDENTITY, RunWriter
 
 #: The facts that a merged run has from its parts, in which they agree.
-_KEPT = (*IDENTITY, "dataset", "config", BENCHMARK, "benchmark_version", "official_sandbox")
+_KEPT = (*IDENTITY, "dataset", BENCHMARK, "benchmark_version", "official_sandbox")
 #: Must agree, too: fresh seeds are drawn at random in each run.
 _SEEDS = "fresh_seeds"
 _log = logging.getLogger(__name__)

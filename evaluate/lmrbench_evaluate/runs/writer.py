@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.files import now, write_atomically
+from lmrbench_data.base.text import listed
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.dataset.rows import DatasetRow, config_of, is_altered, is_method
 from lmrbench_data.loader import UNDERSPECIFIED
@@ -20,13 +21,14 @@ from lmrbench_data.loader import UNDERSPECIFIED
 from ..predictions.prediction import AnswerKey, Prediction
 from ..verdict.choices import implemented_options
 from ..verdict.verdict import Status, Verdict
-from .folder import FACTS, RESULTS, RunFolder
+from .folder import FACTS, PREDICTIONS, RESULTS, RunFolder
 from .result_log import METHOD_KEYS, ResultLog
 
 _log = logging.getLogger(__name__)
 
-#: The facts that must agree for results to share a folder.
+#: The facts that must agree for results to share a folder; the scope may grow.
 IDENTITY = (
+    "config",
     "dataset_sha256",
     "recordings_sha256",
     "harness_version",
@@ -45,6 +47,7 @@ class RunWriter:
 
     def __init__(self, path: Path, facts: dict[str, Any], results: ResultLog) -> None:
         self.folder = RunFolder(path)
+        self._is_new = not self.folder.exists
         self.facts = facts
         self._results = results
 
@@ -56,20 +59,28 @@ class RunWriter:
         Raises:
             InputError: another process has it open, it belongs to a different run, or it holds something else.
         """
+        check_folder(path, identity)
+        is_new = not path.exists()
         try:
             path.mkdir(parents=True, exist_ok=True)
-            is_free = RunFolder(path).exists or _is_empty(path)
-        except FileExistsError:
-            is_free = False
         except OSError as error:
             problem = f"{path}: cannot be written ({error.strerror}); choose another place"
             raise ArgumentError("out", problem) from error
-        if not is_free:
-            raise ArgumentError("out", f"{path}: is not a run folder and not empty; give another name")
-        with ResultLog.open(path / RESULTS) as results:
-            writer = cls(path, _facts(path, identity), results)
-            writer.update()
-            yield writer
+        try:
+            with ResultLog.open(path / RESULTS) as results:
+                writer = cls(path, check_folder(path, identity), results)
+                writer.update()
+                yield writer
+        finally:
+            if is_new:
+                with contextlib.suppress(OSError):  # it has content
+                    path.rmdir()
+
+    def discard(self) -> None:
+        """Remove the files of a run that this call began and that has no predictions; an earlier one stays."""
+        if self._is_new:
+            for name in (FACTS, PREDICTIONS):
+                (self.folder.path / name).unlink(missing_ok=True)
 
     def update(self, **facts: Any) -> None:
         """Add facts to run.json; the file is always whole."""
@@ -153,20 +164,31 @@ class RunWriter:
             path.write_text(log, encoding="utf-8")
 
 
+def check_folder(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts of the run that a folder can begin or continue, and write nothing.
+
+    Raises:
+        InputError: it belongs to a different run, or holds something else.
+    """
+    if not RunFolder(path).exists:
+        if path.exists() and not (path.is_dir() and _is_empty(path)):
+            raise ArgumentError("out", f"{path}: is not a run folder and not empty; give another name")
+        return {"run_id": f"{path.resolve().name}-{uuid.uuid4().hex[:8]}", **identity, "started_at": now()}
+    facts = RunFolder(path).facts
+    for name in IDENTITY:
+        if name != "scope" and facts.get(name) != identity[name]:
+            both = "" if name.endswith("_sha256") else f" ({facts.get(name)}, now {identity[name]})"
+            problem = f"{path} holds a run with a different {name.removesuffix('_sha256')}{both}"
+            raise ArgumentError(
+                "out", f"{problem}, and results cannot be mixed; name another folder, or move this one away"
+            )
+    if left_out := facts["scope"].keys() - identity["scope"].keys():
+        problem = f"{path} holds a run that also covers {listed(sorted(left_out), 3)}; choose these `instances` as well"
+        raise ArgumentError("out", f"{problem}, or name another folder")
+    return {**facts, **{name: identity[name] for name in ("scope", "levels")}}
+
+
 def _is_empty(path: Path) -> bool:
     """Whether a folder is empty, or has only the files of a start that was killed at once."""
     found = {item.name: item.stat().st_size for item in path.iterdir()}
     return found.keys() <= {RESULTS, f".{RESULTS}.lock"} and not found.get(RESULTS)
-
-
-def _facts(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
-    if not RunFolder(path).exists:
-        return {"run_id": f"{path.resolve().name}-{uuid.uuid4().hex[:8]}", **identity, "started_at": now()}
-    facts = RunFolder(path).facts
-    for name in IDENTITY:
-        if facts.get(name) != identity[name]:
-            what = "selection of instances" if name == "scope" else name
-            raise ArgumentError(
-                "out", f"{path} holds a run with a different {what}, and results cannot be mixed; name another folder"
-            )
-    return facts
