@@ -21,7 +21,7 @@ from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
 from ..base.errors import ArgumentError, InfraError, InputError
 from ..base.near import did_you_mean
 from ..base.settings import Settings, option
-from ..dataset.load import load_rows
+from ..dataset.load import load_rows, other_config
 from ..dataset.rows import DatasetRow
 from ..loader import FUNCTION
 
@@ -95,7 +95,8 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
         checked = _Checked(**arguments, timeout_scale=timeout_scale)
         self._rows = select(load_rows(dataset, config, checked.instances), checked.instances, ())
         self._frames = {name: _chosen(row, checked.seeds) for name, row in self._rows.items()}
-        self._timeout_scale = timeout_scale
+        self._timeout_scale = checked.timeout_scale
+        self._dataset = dataset
         self._stop = threading.Event()
         self._sandbox = open_sandbox(sandbox, isolation=isolation)
         with contextlib.ExitStack() as stack:
@@ -103,7 +104,7 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             tags = {row["docker_image"] for row in self._rows.values()}
             self._images = {tag: self._sandbox.prepare(tag) for tag in tags}
             stack.pop_all()
-        self._pool = ThreadPoolExecutor(workers, "lmrbench-scorer")
+        self._pool = ThreadPoolExecutor(checked.workers, "lmrbench-scorer")
 
     def score(self, rows: Iterable[Mapping[str, Any]]) -> list[Score]:
         """Return the score of each row, in their order.
@@ -157,7 +158,8 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             named = {"model_name_or_path": "policy", **row}
             name = row.get("instance_id")
             if isinstance(name, str) and name not in self._rows:
-                raise InputError(f"{place}: this scorer has no instance {name!r}{did_you_mean(name, self._rows)}")
+                hint = other_config(name, self._dataset) or did_you_mean(name, self._rows)
+                raise InputError(f"{place}: this scorer has no instance {name!r}{hint}")
             # A mistake of the caller, which would give every answer the reward 0.
             answers = [(form, row[form]) for form in FORMS if row.get(form) is not None]
             texts = [v.values() if form in OBJECTS and isinstance(v, Mapping) else [v] for form, v in answers]

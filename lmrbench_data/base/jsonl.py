@@ -118,7 +118,7 @@ class Ledger:
                     if ledger._file:
                         ledger._file.close()
                     ledger._file = None
-                    if path.exists() and not path.stat().st_size:
+                    if path.is_file() and not path.stat().st_size:
                         path.unlink()
                         Path(lock.lock_file).unlink()
 

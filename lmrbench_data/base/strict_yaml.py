@@ -55,9 +55,9 @@ def _repeated_keys(node: Any) -> Iterator[Any]:
     if isinstance(node, yaml.MappingNode):
         seen = set()
         for key, value in node.value:
-            if key.value in seen:
-                yield key
-            if isinstance(key, yaml.ScalarNode):
+            if isinstance(key, yaml.ScalarNode):  # the constructor refuses others
+                if key.value in seen:
+                    yield key
                 seen.add(key.value)
             yield from _repeated_keys(value)
     elif isinstance(node, yaml.SequenceNode):

@@ -50,7 +50,7 @@ def generate(
 
 
 @app.command()
-@options(PromptSettings)
+@options(PromptSettings, config=option("", "Configuration of the dataset (default: that of the instance)."))
 def prompt(
     instance: Annotated[str, typer.Argument(help="Instance id.", metavar="ID")],
     settings: PromptSettings,
@@ -66,7 +66,7 @@ def prompt(
     from ..generation.paper_texts import paper_text
     from ..generation.prompt import build_prompt, prompt_version
 
-    row = chosen_row(instance, settings.dataset)
+    row = chosen_row(instance, settings.dataset, settings.config)
     built = build_prompt(
         row,
         setting=settings.setting,

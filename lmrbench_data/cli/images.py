@@ -70,8 +70,7 @@ def build(
 
     environments, built = choose_environments(names or (), benchmark), dict[str, str]()
     if agent:
-        tags = [environment.tag for environment in environments]
-        built = build_agent_images(agent, tags)
+        built = build_agent_images(agent, [environment.tag for environment in environments], benchmark)
     else:
         api = _connect()
         for environment in environments:

@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 
 from lmrbench_evaluate.runs.settings import JudgeSettings, RunSettings
 
+from ..base.errors import ArgumentError
 from ..base.settings import Settings
 from ..generation.settings import PromptSettings
 from .output import print_err
@@ -139,19 +140,28 @@ def tasks_and_drafts(
     from ..tasks.drafts import load_finished
     from ..tasks.task_folders import choose_config, load_tasks
 
+    drafts: list[Problem] = []
     if names:
-        return load_tasks(names, benchmark, choose_config(names, benchmark) if config == "function" else config), []
-    tasks, drafts = load_finished(benchmark, config)
+        config = choose_config(names, benchmark) if config == "function" else config
+        tasks = load_tasks(names, benchmark, config)
+    else:
+        tasks, drafts = load_finished(benchmark, config)
+    loaded = {name for task in tasks for name in (task.name, *(item.instance_id for item in task.instances))}
+    if without := [name for name in names or () if name not in loaded]:
+        raise ArgumentError("config", f"{without[0]} has no instance of the configuration {config}")
+    if not tasks:
+        raise ArgumentError("config", f"no task has an instance of the configuration {config}")
     for draft in drafts:
         print_err(str(draft))
     return tasks, drafts
 
 
-def chosen_row(instance: str, dataset: str) -> "DatasetRow":
-    """Load the row of an instance from any configuration."""
-    from ..dataset.load import rows_by_config
+def chosen_row(instance: str, dataset: str, config: str = "") -> "DatasetRow":
+    """Load the row of an instance from a configuration, by default from any."""
+    from ..dataset.load import load_rows, rows_by_config
     from ..dataset.rows import choose_rows
 
-    rows = [row for group in rows_by_config([instance], dataset).values() for row in group]
+    groups = [load_rows(dataset, config, [instance])] if config else rows_by_config([instance], dataset).values()
+    rows = [row for group in groups for row in group]
     [row] = choose_rows(rows, [instance])
     return row

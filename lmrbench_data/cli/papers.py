@@ -97,12 +97,15 @@ def _papers(dataset: str, names: list[str] | None = None) -> "dict[str, DatasetR
     Args:
         names: instance ids or keys.
     """
-    from ..dataset.load import load_rows
+    from ..dataset.load import rows_by_config
     from ..dataset.rows import check_instances
     from ..papers.fetch import paper_key
 
-    rows: list[Any] = load_rows(dataset)
-    by_name = {**{row["instance_id"]: row for row in rows}, **{paper_key(row): row for row in rows}}
+    rows, by_name = list["DatasetRow"](), dict[str, "DatasetRow"]()
+    for every in (False, True):
+        if not by_name or set(names or ()) - by_name.keys():
+            rows = [row for group in rows_by_config((), dataset, every=every).values() for row in group]
+            by_name = {name: row for row in rows for name in (row["instance_id"], paper_key(row))}
     check_instances(names or (), by_name, "papers list")
     chosen = [by_name[name] for name in names] if names else sorted(rows, key=paper_key)
     return {paper_key(row): row for row in chosen}

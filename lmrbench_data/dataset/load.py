@@ -1,12 +1,13 @@
 """Load and verify a dataset: the tasks of the installed package, a folder, or the Hub."""
 
 import contextlib
+import functools
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from .. import loader
-from ..base.errors import ArgumentError, InputError
+from ..base.errors import ArgumentError, InputError, LMRBenchError
 from ..loader import CONFIGS, FUNCTION, NoConfigError
 from .rows import DatasetRow
 
@@ -65,27 +66,43 @@ def check_config(instances: Iterable[str], rows: Iterable[DatasetRow], spec: str
     Raises:
         ArgumentError: one does; the message names its configuration.
     """
+    for name in sorted(set(instances) - {row["instance_id"] for row in rows}):
+        if config := _configs(str(spec)).get(name):
+            raise ArgumentError("config", f"{name} belongs to the configuration {config}")
+
+
+def other_config(name: str, spec: str | Path) -> str:
+    """Name the configuration that an instance belongs to, as the end of a message on rows that lack it."""
+    with contextlib.suppress(LMRBenchError):
+        if config := _configs(str(spec)).get(name):
+            return f", which belongs to the configuration {config}"
+    return ""
+
+
+@functools.lru_cache(maxsize=1)  # a file of answers may name it in each of its rows
+def _configs(spec: str) -> dict[str, str]:
+    """Return instance id → configuration of all rows of a dataset."""
     from ..tasks.task_folders import configs_by_id
 
-    if missing := set(instances) - {row["instance_id"] for row in rows}:
-        if str(spec) == EMBEDDED:
-            configs = configs_by_id()
-        else:
-            groups = rows_by_config(missing, spec).items()
-            configs = {row["instance_id"]: config for config, group in groups for row in group}
-        for name in sorted(missing & configs.keys()):
-            raise ArgumentError("config", f"{name} belongs to the configuration {configs[name]}")
+    if spec == EMBEDDED:
+        return configs_by_id()
+    groups = rows_by_config((), spec, every=True).items()
+    return {row["instance_id"]: config for config, group in groups for row in group}
 
 
-def rows_by_config(instances: Iterable[str], spec: str | Path) -> dict[str, list[DatasetRow]]:
-    """Load one configuration after the other until these instances, which may be unknown, are loaded."""
+def rows_by_config(instances: Iterable[str], spec: str | Path, *, every: bool = False) -> dict[str, list[DatasetRow]]:
+    """Load one configuration after the other until these instances, which may be unknown, are loaded.
+
+    Args:
+        every: load all configurations.
+    """
     loaded: dict[str, list[DatasetRow]] = {}
     missing = set(instances)
     for config in CONFIGS:
         with contextlib.suppress(NoConfigError):
             loaded[config] = load_rows(spec, config)
             missing -= {row["instance_id"] for row in loaded[config]}
-        if not missing:
+        if loaded and not (missing or every):
             break
     return loaded
 

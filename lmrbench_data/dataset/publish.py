@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import InputError
 from ..base.hub_client import check_rights, commit, hub_errors, tags
-from ..loader import CONFIGS, DATA_FILE, FUNCTION, NoConfigError, data_file, dataset_sha256
+from ..loader import CONFIGS, FUNCTION, NoConfigError, data_file, dataset_sha256
 from ..tasks.manifest import Benchmark
 from .build import FILES, write_dataset
 from .load import load_rows
@@ -101,7 +101,8 @@ def plan_push(
         raise InputError(f"{repo_id}: {newest} is newer than {plan.tag}; raise `version` in benchmark.yaml")
     published_files = {item.rfilename for item in info.siblings or ()}
     plan.removed = sorted(published_files - {*plan.files, *KEPT})
-    plan.changes = list(diff_rows(_remote_rows(repo_id, info.sha) if DATA_FILE in published_files else [], rows))
+    has_rows = not published_files.isdisjoint(map(data_file, CONFIGS))
+    plan.changes = list(diff_rows(_remote_rows(repo_id, info.sha) if has_rows else [], rows))
     return plan
 
 

@@ -12,6 +12,7 @@ The container of `agent run` has no git, so `repo/` is plain files there, and TA
 """
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -59,19 +60,25 @@ def write_workspace(row: DatasetRow, folder: Path, *, track: str = "paper") -> P
 
     Raises:
         LoadError: the folder has content.
-        InfraError: there is no git here, or it fails.
+        InfraError: there is no git here, or it fails; nothing is left behind.
     """
     files = workspace_files(row, track=track, has_git=True)
-    repo = unpack(row, folder / REPO)
-    run_git(repo, "init", "--quiet", "--initial-branch=main", "--template=")
-    run_git(repo, "add", "--all", "--force")
-    what = "a method" if is_method(row) else "one function"
-    run_git(repo, "commit", "--quiet", "--no-verify", "--message", f"{row['repo_name']}, {what} masked")
-    for name, file in files.items():
-        if not name.startswith(f"{REPO}/"):
-            (folder / name).write_bytes(file.data)
-    facts = {"instance_id": row["instance_id"], "track": track, "row_sha256": row["row_sha256"]}
-    write_atomically(folder / MARKER, json.dumps(facts) + "\n")
+    made = next((path for path in (folder, folder / REPO) if not path.exists()), None)
+    try:
+        repo = unpack(row, folder / REPO)
+        run_git(repo, "init", "--quiet", "--initial-branch=main", "--template=")
+        run_git(repo, "add", "--all", "--force")
+        what = "a method" if is_method(row) else "one function"
+        run_git(repo, "commit", "--quiet", "--no-verify", "--message", f"{row['repo_name']}, {what} masked")
+        for name, file in files.items():
+            if not name.startswith(f"{REPO}/"):
+                (folder / name).write_bytes(file.data)
+        facts = {"instance_id": row["instance_id"], "track": track, "row_sha256": row["row_sha256"]}
+        write_atomically(folder / MARKER, json.dumps(facts) + "\n")
+    except BaseException:
+        if made:  # the other files of a folder that was there are the user's
+            shutil.rmtree(made, ignore_errors=True)
+        raise
     return folder
 
 

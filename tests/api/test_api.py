@@ -144,6 +144,11 @@ def test_each_selection_of_gold_has_a_folder(evaluate: Callable[..., lmr.Run], t
     assert evaluate("gold", instances=["toy-a", "toy-b", "toy-a"]).path == both.path
     with pytest.raises(lmr.ArgumentError, match=r"different timeout_scale \(1.0, now 2.0\), and"):
         evaluate("gold", timeout_scale=2)
+    for names, kept in ((["toy-b"], 0), ([], 1)):
+        wider = evaluate("gold", out="wider", instances=names)
+        assert (wider.summary and wider.summary.kept, wider.complete) == (kept, True)
+    with pytest.raises(lmr.ArgumentError, match="wider holds a run that also covers toy-a; choose these `instances`"):
+        evaluate("gold", out="wider", instances=["toy-b"])
 
 
 def test_a_notebook_judges_inside_its_event_loop(

@@ -75,6 +75,7 @@ def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset:
         ({"isolation": "shared", "sandbox": "local"}, "shared needs the docker sandbox, not 'local'"),
         ({"workers": 0}, "workers: should be greater than or equal to 1, not 0"),
         ({"timeout_scale": float("nan")}, "timeout_scale: should be a finite number, not nan"),
+        ({"workers": "two"}, "workers: should be a valid integer, .*, not 'two'"),
         ({"seeds": 0}, "seeds: should be a valid tuple, not 0"),
         ({"seeds": ["a"]}, "seeds: should be a valid integer, .*, not 'a'"),
         ({"instances": ["tox"]}, "tox"),
@@ -96,6 +97,8 @@ def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset:
         ([row(TOY_ANSWER, function=TOY_ANSWER)], r"goal_file \(str\), function \(str\)"),
         (row(TOY_ANSWER), "rows: give a list of prediction rows, not {'goal_file'"),
         (None, "rows: give a list of prediction rows, not None"),
+        ([{"instance_id": "toy-scale", 1: TOY_ANSWER}], r"row 0: .* it has instance_id \(str\), 1 \(str\)"),
+        ([{"instance_id": "dpo-method"}], "no instance 'dpo-method'"),
     ):
         with pytest.raises(lmr.InputError, match=message):
             scorer.score(rows)  # type: ignore[arg-type]
@@ -103,7 +106,8 @@ def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset:
 
 def test_tables_and_generators_are_read_as_lists_are(dataset: str) -> None:
     names = (name for name in ["toy-scale"])
-    with lmr.Scorer(dataset=dataset, instances=names, isolation="container", sandbox="local") as scorer:  # type: ignore[arg-type]
+    options: Any = {"instances": names, "workers": "2"}  # converted, as all settings are
+    with lmr.Scorer(dataset=dataset, isolation="container", sandbox="local", **options) as scorer:
         [score] = scorer.score(pd.DataFrame([row(TOY_ANSWER)]))
         assert score.reproduced
         assert scorer.score(item for item in [row(TOY_ANSWER)]) == [score]

@@ -24,6 +24,7 @@ from support.toy import recorded_rows, write_toy_benchmark
 HEAVY = ["datasets", "docker", "openai", "torch", "pymupdf", "numpy", "pandas", "pyarrow", "huggingface_hub", "yaml"]
 LOCAL = ["--sandbox", "local"]
 RUN = ["run", "-m", "m", "--base-url", "http://127.0.0.1:1/v1", "-i", "dpo-preference-loss"]
+MINE = [*LOCAL, "--benchmark", "benchmark"]
 TOY = ["evaluate", "gold", "--dataset", "toy", *LOCAL]
 
 
@@ -48,6 +49,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, toy_row: dict[str, Any], loc
     write_dataset([toy_row], folder / "toy", load_benchmark())
     (folder / "empty").mkdir()
     (folder / "file").write_text("text\n")
+    (folder / "methods.jsonl").write_text('{"instance_id": "dpo-method", "model_name_or_path": "m", "function": "x"}\n')
     (folder / "theirs.csv").write_text("task,answer\n1,x\n")
     (folder / "name\n\x1b[2Jescapes.txt").write_text("")
     recorded_rows(write_toy_benchmark(folder / "benchmark"), local_sandbox)
@@ -123,6 +125,13 @@ MISTAKES: list[tuple[Sequence[str], int, str]] = [
     (["tasks", "show", "dpo-preference-los"], 1, r"los \(did you mean 'dpo-preference-loss'\?\)"),
     ([*TOY, "--instance", "toy-scal"], 1, r"--instance: 'toy-scal' is unknown \(did you mean 'toy-scale'\?\)"),
     (["evaluate", "gold", "-i", "dpo-method", *LOCAL], 1, "--config: dpo-method belongs to the configuration method"),
+    (["evaluate", "methods.jsonl", *LOCAL], 1, "'dpo-method', which belongs to the configuration method"),
+    (["generate", "prompt", "dpo-method", "--config", "function"], 1, "--config: dpo-method belongs to the config"),
+    (["dataset", "check", "90-toy", "--config", "method", *MINE], 1, "--config: 90-toy has no instance of the conf"),
+    (["dataset", "record", "90-toy", "--config", "counterfactual", *MINE], 1, "90-toy has no instance of the config"),
+    (["dataset", "check", "--config", "underspecified", *MINE], 1, "no task has an instance of the configuration"),
+    (["papers", "add", "dpo-method", "file"], 1, "file: is damaged or not a PDF"),
+    (["papers", "add", "toy-scal", "file", "--dataset", "toy"], 1, "'toy-scal' is unknown .did you mean 'toy-scale'"),
     ([*RUN, "--config", "method"], 1, "--config: dpo-preference-loss belongs to the configuration function"),
     (["report", "theirs.csv"], 1, "theirs.csv: no run.json: it is a file; give a folder"),
     (["report", "toy"], 1, r"toy: no run.json; found README.md, .*; give a folder"),
@@ -147,6 +156,7 @@ def test_mistake_is_one_line_and_an_exit_status(arguments: list[str], status: in
         assert message.startswith("error: ")
         assert message.isprintable()
     assert re.search(reason, message), message
+    assert not list((place / "runs").glob("*")), "no folder of predictions without an answer"
 
 
 def test_report_skips_what_is_no_run(place: Path) -> None:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.tasks.manifest import load_benchmark
 from support import warm_cli
 from support.hub_server import Fault, Hub
 from support.hub_world import PASS_FOR_CHECKED
@@ -240,3 +243,22 @@ def test_tokens_that_may_not(token: str, reason: str, hub: Hub, lmrbench: Comman
         assert code == 1
         assert reason in said.splitlines()[-1]
     assert hub.store.repos == {}
+
+
+def test_set_without_the_default_configuration_is_compared(
+    tmp_path: Path, hub: Hub, lmrbench: Command, method_row: DatasetRow
+) -> None:
+    """As `dataset private` writes it."""
+    write_dataset([], tmp_path / "set", load_benchmark(), others={"method": [method_row]})
+    files = {str(path.relative_to(tmp_path / "set")): path.read_bytes() for path in (tmp_path / "set").rglob("*.*")}
+    hub.commit(REPO, files, "main")
+    program = f"""
+from lmrbench_data.base.hub_client import open_hub
+from lmrbench_data.dataset.load import load_rows
+from lmrbench_data.dataset.publish import plan_push
+from lmrbench_data.tasks.manifest import load_benchmark
+
+print(plan_push(open_hub(), {REPO!r}, {{"method": load_rows("set", "method")}}, load_benchmark()).changes)
+"""
+    done = lmrbench(program=program)
+    assert (done.stdout, done.returncode) == ("[]\n", 0), done.stderr

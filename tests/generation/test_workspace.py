@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.generation.prompt import build_prompt
@@ -199,3 +199,15 @@ def test_marker_that_is_not_a_regular_file_is_one_line(toy_row: Any, tmp_path: P
         replace()
         with pytest.raises(InputError, match=r"w: no workspace of `lmrbench agent workspace`"):
             read_marker(marker.parent)
+
+
+def test_workspace_that_fails_leaves_nothing(toy_row: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes").touch()
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", "")  # no git
+        for name in ("new", "mine"):
+            with pytest.raises(InfraError):
+                write_workspace(toy_row, tmp_path / name)
+    assert [path.name for path in sorted(tmp_path.rglob("*"))] == ["mine", "notes"]
+    write_workspace(toy_row, tmp_path / "mine")

@@ -195,3 +195,17 @@ def test_damaged_saved_dataset_is_one_line(state: bytes, tmp_path: Path) -> None
     with pytest.raises(InputError, match=f"{folder}: damaged .*; save the dataset again") as error:
         read(folder)
     assert "\n" not in str(error.value)
+
+
+def test_columns_and_keys_that_are_no_text_are_one_line_errors(toy_dataset: Path, tmp_path: Path) -> None:
+    answer = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": "x"}
+    options: dict[str, Any] = {"out": tmp_path / "run", "dataset": str(toy_dataset), "sandbox": "local"}
+    for rows in ([{1: "x"}], [{None: "x", ("a", 2): 1}], pd.DataFrame([["toy-scale", "x"]])):
+        with pytest.raises(InputError, match=r"no row can be evaluated .* it has the columns .*; rename columns with"):
+            lmr.evaluate(rows, **options)
+        assert not (tmp_path / "run").exists()
+    named = {"instance_id": 0, "model_name_or_path": 1, "function": 2}
+    frame = pd.DataFrame([answer.values()])
+    assert lmr.evaluate(frame, map={str(theirs): ours for ours, theirs in named.items()}, **options).complete
+    odd = [{**answer, 3: "y", "metadata": {("a", 1): 1, 2: {3: 4}}}]
+    assert lmr.evaluate(odd, **{**options, "out": None}).complete

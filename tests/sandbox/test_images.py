@@ -18,6 +18,7 @@ from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.sandbox.images import build_image, ensure_image, image_id, push_image
+from support.command_line import in_process
 from support.toy import IN_CI
 
 
@@ -131,3 +132,10 @@ def test_missing_image_registry_or_file_is_one_error(
     (tiny.folder / "Dockerfile").write_text("FROM scratch\nCOPY missing /missing\n")
     with pytest.raises(InfraError, match="missing"):
         build_image(api, tiny)
+
+
+@pytest.mark.docker
+def test_agent_image_stands_on_an_environment_of_the_own_benchmark(tiny: Environment, tmp_path: Path) -> None:
+    (tiny.folder / "Dockerfile").write_text("FROM scratch\nCOPY missing /missing\n")
+    done = in_process("images", "build", "tiny", "--agent", "mini-swe-agent", "--benchmark", tmp_path)
+    assert (done.returncode, "missing" in done.stderr.splitlines()[-1]) == (3, True), done.stderr

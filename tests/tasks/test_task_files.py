@@ -70,6 +70,7 @@ MALFORMED: dict[str, tuple[Callable[[Data], None], list[str]]] = {
         put("implementations", value=lambda items: [items[0], dict(items[0])]),
         ["instance_id", "'toy-scale'", "duplicate"],
     ),
+    "mapping_as_a_key": (put("paper", "title", value="{{name}}"), ["not YAML", "line 33", "unhashable key"]),
 }
 
 
@@ -79,7 +80,7 @@ def test_malformed_task_yaml_names_file_key_and_fix(name: str, toy_benchmark: Pa
     path = toy_benchmark / "90-toy" / "task.yaml"
     data = yaml.safe_load(path.read_text())
     edit(data)
-    path.write_text(yaml.safe_dump(data))
+    path.write_text(yaml.safe_dump(data).replace("'{{name}}'", "{{name}}"))
     with pytest.raises(InputError) as caught:
         load_tasks(benchmark=toy_benchmark)
     message = str(caught.value)

@@ -19,6 +19,7 @@ from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.names import MAX_NAME, clean_name
 from lmrbench_data.base.near import did_you_mean
 from lmrbench_data.base.text import counted
+from lmrbench_data.dataset.load import other_config
 from lmrbench_data.dataset.rows import TRACKS, DatasetRow, golden_files_of, is_method
 from lmrbench_data.loader import read_archive
 
@@ -28,8 +29,6 @@ from .sources import WORDS, BadRow, Source, check_source, plain, raw_rows, sourc
 _log = logging.getLogger(__name__)
 
 FORMS = ("function", "goal_file", "model_patch", "files", "functions")
-#: End of the names of methods.
-METHOD_SUFFIX = "-method"
 #: The forms that are objects of texts; a prediction holds them as JSON.
 OBJECTS = ("files", "functions")
 #: Words for the benchmark's own files as predictions.
@@ -149,6 +148,7 @@ def read_predictions(
     source: Source,
     rows: Mapping[str, DatasetRow],
     columns: Mapping[str, str] | None = None,
+    dataset: str = "",
 ) -> Iterator[Prediction | BadRow]:
     """Yield the predictions of `source` in order, bad rows among them.
 
@@ -159,6 +159,7 @@ def read_predictions(
             or `masked`; piped input; or an iterable of mappings, or a DataFrame.
         rows: the dataset's rows by instance id.
         columns: column of the source → key, for other column names.
+        dataset: dataset of the rows, for messages.
 
     Raises:
         InputError: the source itself cannot be read.
@@ -175,7 +176,7 @@ def read_predictions(
     #: Rows from the first further sample on, and whether they get a number: a later row may state the next one.
     held: list[tuple[Prediction | BadRow, bool]] = []
     for place, raw in rename_columns(raw_rows(source), columns, source_name(source)):
-        item = raw if isinstance(raw, BadRow) else prediction_of(place, raw, rows.keys())
+        item = raw if isinstance(raw, BadRow) else prediction_of(place, raw, rows.keys(), dataset)
         is_further = False
         if isinstance(item, Prediction):
             is_further = item.key.row in seen and raw.get("sample") is None
@@ -214,12 +215,13 @@ def object_text(texts: Mapping[str, str]) -> str:
     return json.dumps(texts, ensure_ascii=False)
 
 
-def prediction_of(place: str, raw: Any, instances: Collection[str]) -> Prediction | BadRow:
+def prediction_of(place: str, raw: Any, instances: Collection[str], dataset: str = "") -> Prediction | BadRow:
     """Return the prediction of a row, or what is wrong with it.
 
     Args:
         place: place of the row, for messages.
-        instances: instance ids of the dataset.
+        instances: instance ids of the configuration.
+        dataset: dataset whose other configurations may have the instance, for messages.
     """
     if not isinstance(raw, dict):
         return BadRow(place, f"a row must be a JSON object, not {_kind(raw)}")
@@ -230,9 +232,7 @@ def prediction_of(place: str, raw: Any, instances: Collection[str]) -> Predictio
         if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME or not value.isprintable():
             return BadRow(place, f"{name} must be printable text of 1 to {MAX_NAME} characters")
     if instance_id not in instances:
-        hint = did_you_mean(str(instance_id), instances)
-        if str(instance_id).endswith(METHOD_SUFFIX) and not any(name.endswith(METHOD_SUFFIX) for name in instances):
-            hint = "; for methods, choose the configuration method"
+        hint = (dataset and other_config(str(instance_id), dataset)) or did_you_mean(str(instance_id), instances)
         return BadRow(place, f"unknown instance {instance_id!r}{hint}")
     sample, setting, track, metadata = (raw.get(name) for name in ("sample", "setting", "track", "metadata"))
     # pandas reads a column of integers with a gap as floats.

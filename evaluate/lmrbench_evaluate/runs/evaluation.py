@@ -134,7 +134,8 @@ def _add_predictions(
     """
 
     def in_scope() -> Iterator[Prediction]:
-        for item in read_predictions(predictions, {row["instance_id"]: row for row in rows}, settings.map):
+        known = {row["instance_id"]: row for row in rows}
+        for item in read_predictions(predictions, known, settings.map, settings.dataset):
             if isinstance(item, BadRow):
                 summary.bad_rows.append(item)
             elif item.instance_id in scope:

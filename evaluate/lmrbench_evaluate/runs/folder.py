@@ -199,8 +199,7 @@ def _folder_name(predictions: Source) -> str:
         place = str(source.resolve()) if source.exists() else str(predictions)
         name = re.sub(r"[^\w.-]", "-", re.sub(r"(\.(jsonl|json|parquet))?(\.gz)?$", "", source.name))
         return f"{name}-{hashlib.sha256(os.fsencode(place)).hexdigest()[:8]}"
-    content = json.dumps(predictions, sort_keys=True, default=str).encode()
-    return f"memory-{hashlib.sha256(content).hexdigest()[:12]}"
+    return f"memory-{hashlib.sha256(repr(predictions).encode()).hexdigest()[:12]}"
 
 
 def benchmark_of(canary: str) -> str:

@@ -62,8 +62,11 @@ def find_agent_image(api: Any, agent: str, base: str) -> str:
     raise InputError(f"{agent} has no image on {base} yet; build it with {how}")
 
 
-def build_agent_images(agent: str, bases: Sequence[str]) -> dict[str, str]:
+def build_agent_images(agent: str, bases: Sequence[str], benchmark: Path | None = None) -> dict[str, str]:
     """Build an agent's images on several images of tasks, which are built if missing; return tag → content address.
+
+    Args:
+        benchmark: a folder of tasks whose environments can be built in addition to the installed ones.
 
     Raises:
         InputError: the agent has no image of its own.
@@ -73,6 +76,6 @@ def build_agent_images(agent: str, bases: Sequence[str]) -> dict[str, str]:
     api, built = connect(), {}
     for item in images:
         _log.info("building %s: about %.1f GB of disk beside %s", item.tag, item.disk_mb / 1000, item.base)
-        ensure_image(api, item.base)
+        ensure_image(api, item.base, benchmark)
         built[item.tag] = build_image(api, item)
     return built
