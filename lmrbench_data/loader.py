@@ -22,12 +22,11 @@ import os
 import re
 import tarfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    import pyarrow
     from datasets import Dataset
 
 SPLIT = "test"
@@ -37,16 +36,12 @@ CONFIGS = FUNCTION, METHOD, COUNTERFACTUAL, UNDERSPECIFIED = "function", "method
 #: Path of the rows of the default configuration, in a folder and on the Hub.
 DATA_FILE = f"data/{SPLIT}-00000-of-00001.parquet"
 #: Key in the card's front matter for the identity of the dataset: {"version": ..., "sha256": ..., "recordings": ...,
-#: "configs": {"method": {"sha256": ..., "recordings": ...}}}; the hashes of the default configuration are on top, if
-#: the dataset has it.
+#: "configs": {"method": {"sha256": ..., "recordings": ...}}}; on top are the hashes of the default configuration.
 CARD_KEY = "lmrbench"
-_HASHES = ("sha256", "recordings")
 
 MAX_FILES = 10_000
 MAX_UNPACKED_BYTES = 256 * 1024 * 1024
-#: Most bytes of a dataset in memory.
 MAX_TABLE_BYTES = 512 * 1024 * 1024
-MAX_CARD = 100_000
 _AGAIN = "download or build it again"
 #: An instance id: safe as a file name, in a URL and in a table.
 PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
@@ -57,18 +52,15 @@ _FORMS = {
     "docker_image": (re.compile(r"(lmrbench/[\w.-]{1,100}:[\w.-]{1,100})?", re.ASCII), "lmrbench/NAME:TAG, or empty"),
     "benchmark_version": (re.compile(r"[\w.+-]{1,100}", re.ASCII), "a version"),
 }
-_QUALIFIED_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 #: Invisible characters that Unicode calls printable.
 _INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
-#: Columns that row_sha256 leaves out: itself and the recorded outputs.
-_NOT_IN_IDENTITY = frozenset({"row_sha256", "expected", "recording"})
 
 
 class LMRBenchError(Exception):
     """Root of all errors of LMR-Bench; the message is one line with the place, the problem and the fix."""
 
-    #: Exit status of the command line (see `lmrbench_data/cli`).
     exit_code = 1
+    """Exit status of the command line (see `lmrbench_data/cli`)."""
 
 
 class LoadError(LMRBenchError, ValueError):
@@ -85,18 +77,12 @@ class HubUnavailableError(LoadError):
     exit_code = 3
 
 
-# --- datasets -----------------------------------------------------------------------------------------------------
-
-
 def load(spec: str | Path, config: str = FUNCTION) -> Dataset:
-    """Load and verify a dataset.
+    """Load and verify a dataset as a `datasets.Dataset`, one row per instance.
 
     Args:
         spec: a folder written by `lmrbench dataset build`, or `org/name[@revision]` on the Hub.
         config: one of `CONFIGS`.
-
-    Returns:
-        The split as a `datasets.Dataset`, one row per instance.
 
     Raises:
         LoadError: the dataset is missing, or its rows do not match its card.
@@ -127,10 +113,7 @@ def recordings_sha256(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def row_sha256(row: Mapping[str, Any]) -> str:
-    """Return the identity of a row: a hash of its content without the recorded outputs.
-
-    Archives count uncompressed, because compression depends on the machine's zlib.
-    """
+    """Return the identity of a row: a hash of its content without recorded outputs; archives count uncompressed."""
 
     def canonical(value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -139,7 +122,7 @@ def row_sha256(row: Mapping[str, Any]) -> str:
             return [canonical(item) for item in value]
         return {"sha256": archive_sha256(value)} if isinstance(value, bytes) else value
 
-    content = {name: canonical(value) for name, value in row.items() if name not in _NOT_IN_IDENTITY}
+    content = {key: canonical(row[key]) for key in row if key not in ("row_sha256", "expected", "recording")}
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False, default=str).encode()).hexdigest()
 
 
@@ -158,48 +141,62 @@ def read_card_stamp(card: Path, where: str, config: str = FUNCTION) -> dict[str,
 
     try:
         with card.open(encoding="utf-8") as file:
-            header = re.match(r"---\n(.*?)\n---\n", file.read(MAX_CARD), re.DOTALL)
+            header = re.match(r"---\n(.*?)\n---\n", file.read(100_000), re.DOTALL)
         stamp = yaml.safe_load(header.group(1))[CARD_KEY] if header else {}
         # Only text, because lists with references to one another would expand to gigabytes.
         configs = {**dict(stamp.get("configs") or {}), **({FUNCTION: stamp} if "sha256" in stamp else {})}
         if configs and config not in configs:
             raise NoConfigError(f"{where}: has no configuration {config!r}, only {', '.join(map(str, configs))}")
-        own = configs[config]
-        return {"version": "" + stamp["version"], **{name: "" + own[name] for name in _HASHES}}
+        own = {"version": stamp["version"], **{key: configs[config][key] for key in ("sha256", "recordings")}}
+        return {key: "" + text for key, text in own.items()}
     except LoadError:
         raise
     except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError, RecursionError) as error:
-        raise LoadError(
-            f"{where}: README.md has no `{CARD_KEY}` entry in its header: not an LMR-Bench dataset"
-        ) from error
+        problem = f"README.md has no `{CARD_KEY}` entry in its header: not an LMR-Bench dataset"
+        raise LoadError(f"{where}: {problem}") from error
 
 
-def _read_verified(spec: str | Path, config: str) -> pyarrow.Table:
-    """Read the table of a configuration from its Parquet file.
-
-    The cache of `load_dataset` has served wrong rows: old ones for a rebuilt folder, those of `main` for another
-    revision.
-    """
-    import pyarrow.parquet
-
+def _read_verified(spec: str | Path, config: str) -> Any:
+    """Read the rows of a configuration from its Parquet file: the cache of `load_dataset` has served wrong ones."""
     stamp, data, where = _locate(str(spec), config)
-    batches: list[pyarrow.RecordBatch] = []
     try:
-        # Not `read_table`, which turns parent folders named `key=value` into columns. Not in threads: an Arrow thread
-        # that releases memory during Python's shutdown crashes the process.
-        file = pyarrow.parquet.ParquetFile(data, pre_buffer=False)
-        for batch in file.iter_batches(16, use_threads=False):
-            batches.append(batch)
-            if sum(item.nbytes for item in batches) > MAX_TABLE_BYTES:
-                raise ValueError(f"unpacks to more than {MAX_TABLE_BYTES} bytes")
-        table = pyarrow.Table.from_batches(batches, file.schema_arrow)
-        table.validate(full=True)  # that text is UTF-8
-        _verify(table, stamp, where)
+        _verify(table := _read_table(data), stamp, where)
     except LoadError:
         raise
     except Exception as error:  # an untrusted file may raise anything
         raise LoadError(f"{where}: {data_file(config)} cannot be read ({_reason(error)}); {_AGAIN}") from error
     return table
+
+
+def _read_table(data: Path) -> Any:
+    """Read a Parquet file of bounded size; in a small one, millions of values may share a long text."""
+    from pyarrow import Table, compute, concat_tables, parquet, types
+
+    def text_size(array: Any) -> int:
+        if types.is_dictionary(array.type):
+            return compute.sum(compute.binary_length(array.dictionary).take(array.indices)).as_py() or 0
+        parts = array.flatten() if types.is_nested(array.type) else []
+        return sum(map(text_size, parts if isinstance(parts, list) else [parts]))
+
+    # Not `read_table`, which turns parent folders named `key=value` into columns. Not in threads: an Arrow thread that
+    # releases memory during Python's shutdown crashes the process.
+    file = parquet.ParquetFile(data, pre_buffer=False)
+    meta, tables = file.metadata, [file.schema_arrow.empty_table()]
+    columns = [meta.schema.column(number) for number in range(meta.num_columns)]
+    groups = [meta.row_group(number) for number in range(meta.num_row_groups)]
+    chunks = [(group.column(number), column) for group in groups for number, column in enumerate(columns)]
+    size = sum(chunk.total_uncompressed_size + (64 + column.length) * chunk.num_values for chunk, column in chunks)
+    if size <= MAX_TABLE_BYTES:
+        # As dictionaries, equal texts stay one text until the size of all is known.
+        file = parquet.ParquetFile(data, pre_buffer=False, read_dictionary=[column.path for column in columns])
+        for batch in file.iter_batches(16, use_threads=False):
+            size += sum(map(text_size, batch.columns))
+            if size > MAX_TABLE_BYTES:
+                break
+            tables.append(Table.from_batches([batch]).cast(tables[0].schema))
+        else:
+            return concat_tables(tables)
+    raise ValueError(f"unpacks to more than {MAX_TABLE_BYTES} bytes")
 
 
 def _locate(spec: str, config: str) -> tuple[dict[str, str], Path, str]:
@@ -236,8 +233,7 @@ def _download(name: str, revision: str, config: str) -> tuple[dict[str, str], Pa
                 raise
             offline = error
         options: Any = {"repo_type": "dataset", "revision": revision, "local_files_only": bool(offline)}
-        card = hf_hub_download(name, "README.md", **options)
-        stamp = read_card_stamp(Path(card), where, config)  # names a configuration that the dataset lacks
+        stamp = read_card_stamp(Path(hf_hub_download(name, "README.md", **options)), where, config)
         data = Path(hf_hub_download(name, data_file(config), **options))
     except LoadError:
         raise
@@ -261,8 +257,9 @@ def hub_timeout() -> float:
     return float(os.environ.get("HF_HUB_ETAG_TIMEOUT") or 2.5)
 
 
-def _verify(table: pyarrow.Table, stamp: Mapping[str, str], where: str) -> None:
+def _verify(table: Any, stamp: Mapping[str, str], where: str) -> None:
     """Compare the rows with the card."""
+    table.validate(full=True)  # that text is UTF-8
     identities = []
     for row in (row for batch in table.to_batches(max_chunksize=1) for row in batch.to_pylist()):
         check_row(row, where)
@@ -289,16 +286,13 @@ def check_row(row: Mapping[str, Any], where: str) -> None:
         except LoadError as error:
             raise LoadError(f"{where}: row {row['instance_id']!r}: {error}") from error
     for name in itertools.chain(*(item["functions"] for item in goals)):
-        if not isinstance(name, str) or not _QUALIFIED_NAME.fullmatch(name):
+        if not isinstance(name, str) or not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", name):
             raise LoadError(f"{where}: goal_function {ascii(name)[:100]} is not a function's name, or Class.method")
 
 
 def _reason(error: Exception) -> str:
     """Return the type of an error and the first line of its message."""
     return f"{type(error).__name__}: {str(error).strip()}".splitlines()[0][:200].strip(": ")
-
-
-# --- archives -----------------------------------------------------------------------------------------------------
 
 
 class File(NamedTuple):
@@ -335,19 +329,11 @@ def write_files(files: Mapping[str, File], folder: Path) -> None:
 
 
 def read_archive(archive: bytes) -> dict[str, File]:
-    """Read the files of an untrusted tar.gz by relative POSIX path.
-
-    It is accepted only as `tar_bytes` writes it. So every reader sees the same files, and nothing else is in it: no
-    link, device, folder, special mode, duplicate, owner or second archive.
-    """
+    """Read an untrusted tar.gz, path to file, only as `tar_bytes` writes it: nothing else is in it for any reader."""
     content = gunzip(archive, MAX_UNPACKED_BYTES)
-    files: dict[str, File] = {}
     try:
-        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
-            for member in itertools.islice(tar, MAX_FILES + 1):
-                data = tar.extractfile(member)  # None if it is not a file
-                files[member.name] = File(data.read() if data else b"", bool(member.mode & 0o111))
-    except Exception as error:  # an untrusted archive may raise anything
+        files = dict(itertools.islice(_members(content), MAX_FILES + 1))
+    except ValueError as error:
         raise LoadError(f"archive: not a readable tar ({_reason(error)})") from error
     folders = (str(parent) for name in files for parent in PurePosixPath(name).parents)
     # Packing checks the names; the parents of an unchecked one may be millions.
@@ -356,14 +342,28 @@ def read_archive(archive: bytes) -> dict[str, File]:
     return files
 
 
+def _members(content: bytes) -> Iterator[tuple[str, File]]:
+    """Yield the files of a tar of `tar_bytes`; `tarfile` would expand the sparse files and endless names of others."""
+    start, name = 0, b""
+    while content[start : start + 1].strip(b"\0"):
+        size = max(0, int(content[start + 124 : start + 135], 8))
+        data = content[start + 512 : start + 512 + size]
+        if content[start + 156 : start + 157] == tarfile.XHDTYPE:  # of a name that is long or not ASCII
+            name = data.partition(b"=")[2][:-1]
+        else:
+            name = name or content[start : start + 100].rstrip(b"\0")
+            yield name.decode(), File(data, content[start + 104 : start + 107] == b"755")
+            name = b""
+        start += 512 + -(-size // 512) * 512
+
+
 def tar_bytes(files: Mapping[str, File]) -> bytes:
     """Pack files into an uncompressed tar: sorted, times 0, owner root, modes 0644 or 0755."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for name, file in sorted(files.items()):
             info = tarfile.TarInfo(check_path(name))
-            info.size = len(file.data)
-            info.mode = 0o755 if file.executable else 0o644
+            info.size, info.mode = len(file.data), 0o755 if file.executable else 0o644
             tar.addfile(info, io.BytesIO(file.data))
     return buffer.getvalue()
 

@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import tarfile
+import tracemalloc
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -164,9 +165,21 @@ HOSTILE_BYTES: dict[str, Callable[[], bytes]] = {
     "many_members": lambda: gzip.compress(
         b"".join(header(f"{n}", size=b"0" * 11 + b"\0") for n in range(10_001)) + END
     ),
+    "sparse_in_gnu_format": lambda: gzip.compress(_sparse_gnu() + END),
+    "sparse_in_pax": lambda: gzip.compress(pax(b"30 GNU.sparse.size=%d\n22 GNU.sparse.map=0,0\n" % 10**9)),
+    "pax_of_many_records": lambda: gzip.compress(pax(b"".join(b"16 %07d=abcd\n" % n for n in range(300_000)))),
     "pax_huge": lambda: gzip.compress(pax(b"30000014 path=" + b"a" * 30_000_000), compresslevel=1),
     "very_deep_path": lambda: gzip.compress(tar(member("a/" * 100_000 + "b"))),
 }
+
+
+def _sparse_gnu() -> bytes:
+    """A header of a file of six gigabytes without data."""
+    block = bytearray(header("sparse", b"S", b"00000000000\0"))
+    block[386:410], block[483:495] = b"%011o\0%011o\0" % (6 * 2**30, 0), b"%011o\0" % (6 * 2**30)
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block)
 
 
 @pytest.mark.timeout(20)
@@ -182,6 +195,16 @@ def test_a_hostile_archive_is_refused_and_nothing_is_written(name: str, tmp_path
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["sparse_in_gnu_format", "sparse_in_pax", "pax_of_many_records"])
+def test_headers_that_declare_gigabytes_take_no_memory(name: str) -> None:
+    archive = HOSTILE_BYTES[name]()
+    tracemalloc.start()
+    with pytest.raises(LoadError):
+        read_archive(archive)
+    assert tracemalloc.get_traced_memory()[1] < 2**26
+    tracemalloc.stop()
 
 
 def test_unpack_writes_the_files_only_into_an_empty_folder(tmp_path: Path) -> None:
