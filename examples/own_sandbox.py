@@ -10,7 +10,7 @@ import uuid
 
 from lmrbench_data.base.errors import InfraError
 from lmrbench_evaluate.runner import source
-from lmrbench_evaluate.sandbox.base import START_S, Ended, Limits, Outcome, Sandbox
+from lmrbench_evaluate.sandbox.base import ENVIRONMENT, PYTHON_OPTIONS, START_S, Ended, Limits, Outcome, Sandbox
 from lmrbench_evaluate.sandbox.meter import make_outcome, wall_limit
 
 
@@ -46,7 +46,8 @@ class CommandSandbox(Sandbox):
         }
         command = [self._engine, "run", "--rm", "--interactive", "--read-only"]
         command += [word for option in options.items() for word in option]
-        command += [image, "python", "-I", "-c", source("bootstrap.py"), str(len(workspace)), "/work"]
+        command += [word for name, value in ENVIRONMENT.items() for word in ("--env", f"{name}={value}")]
+        command += [image, "python", *PYTHON_OPTIONS, "-c", source("bootstrap.py"), str(len(workspace)), "/work"]
         started, ended = time.monotonic(), Ended.EXITED
         # The runner itself limits each case's CPU time. The wall-clock limit leaves room for a busy machine.
         most = START_S + wall_limit(limits.time_s)

@@ -12,7 +12,15 @@ from typing import Protocol, Self
 START_S = 600.0
 #: The environment of every run, beside PATH and its own folders; a random user has no other name.
 USER_NAME = "nobody"
-ENVIRONMENT = {"LANG": "C.UTF-8", "LOGNAME": USER_NAME, "USER": USER_NAME}
+ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "LOGNAME": USER_NAME,
+    # Otherwise the order of sets, and with it a verdict, may be another one in each run.
+    "PYTHONHASHSEED": "0",
+    "USER": USER_NAME,
+}
+#: Options of every run's Python: those that -I stands for, but for -E, which ignores PYTHONHASHSEED.
+PYTHON_OPTIONS = ("-s", "-P")
 
 
 class Ended(StrEnum):

@@ -25,7 +25,7 @@ from lmrbench_data.base.child import Child
 from lmrbench_data.base.errors import InfraError
 
 from ..runner import source
-from .base import ENVIRONMENT, START_S, USER_NAME, Limits
+from .base import ENVIRONMENT, PYTHON_OPTIONS, START_S, USER_NAME, Limits
 from .bwrap_view import CONFIGURATION, PYTHON, configuration, import_names, package_mounts, system_mounts
 from .child_sandbox import ChildSandbox, Started, cpu_seconds, find_environment, rlimits, stat_fields
 from .seccomp import filter_program
@@ -138,7 +138,7 @@ class BwrapSandbox(ChildSandbox):
                 *(*folder, "/tmp", *folder, WORK, "--chdir", WORK),
                 # bwrap leaves both writable, without a limit on their size.
                 *("--remount-ro", "/dev", "--remount-ro", "/"),
-                *("--", *change_user, PYTHON, "-I", *code),
+                *("--", *change_user, PYTHON, *PYTHON_OPTIONS, *code),
             ]
             yield command, inherited
 

@@ -21,7 +21,7 @@ from typing import Any
 from lmrbench_data.base.errors import InfraError
 
 from ..runner import source
-from .base import ENVIRONMENT, Ended, Limits, Outcome, Sandbox
+from .base import ENVIRONMENT, PYTHON_OPTIONS, Ended, Limits, Outcome, Sandbox
 from .docker_client import API_TIMEOUT_S, StreamReader, attached, connect, cpu_seconds, engine_errors, send
 from .images import ensure_image, layers_digest
 from .meter import Meter, collect_output, make_outcome
@@ -80,7 +80,7 @@ class DockerSandbox(Sandbox):
                 image,
                 limits,
                 host={"tmpfs": folders},
-                command=["python", "-I", "-c", source("bootstrap.py"), str(len(workspace)), WORK],
+                command=["python", *PYTHON_OPTIONS, "-c", source("bootstrap.py"), str(len(workspace)), WORK],
                 environment={**ENVIRONMENT, "HOME": WORK},
                 stdin_open=True,
                 network_disabled=True,

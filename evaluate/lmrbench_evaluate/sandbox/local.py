@@ -25,7 +25,7 @@ from lmrbench_data.base.child import Child
 from lmrbench_data.base.errors import InfraError
 
 from ..runner import source
-from .base import ENVIRONMENT, Limits
+from .base import ENVIRONMENT, PYTHON_OPTIONS, Limits
 from .child_sandbox import ChildSandbox, Started, cpu_seconds, rlimits
 
 #: An environment variable of all processes of a run, by which stragglers are found.
@@ -70,7 +70,8 @@ class LocalSandbox(ChildSandbox):
             processes = functools.partial(_processes_of, self._user)
             kill = functools.partial(_kill_all_of, self._user)
         folder = Path(tempfile.mkdtemp(prefix="lmrbench-"))
-        command = [sys.executable, "-I", "-c", source("bootstrap.py"), str(size), str(folder), rlimits(limits)]
+        code = [source("bootstrap.py"), str(size), str(folder), rlimits(limits)]
+        command = [sys.executable, *PYTHON_OPTIONS, "-c", *code]
         pipe = subprocess.PIPE
         try:
             if self._user is not None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from lmrbench_data.base.errors import InfraError
 
 from ..runner import source, warm_files
-from .base import ENVIRONMENT, Ended, Limits, Outcome
+from .base import ENVIRONMENT, PYTHON_OPTIONS, Ended, Limits, Outcome
 from .docker import WORK, DockerSandbox, end_of_container, tmpfs_options
 from .docker_client import StreamReader, attached, cpu_seconds, engine_errors, send
 from .meter import Meter, collect_output, make_outcome
@@ -70,7 +70,7 @@ class WarmContainer:
                         "sysctls": _NO_IPC,
                     },
                     user="0:0",
-                    command=["python", "-I", "-c", source("warm_start.py"), json.dumps(warm_files())],
+                    command=["python", *PYTHON_OPTIONS, "-c", source("warm_start.py"), json.dumps(warm_files())],
                     environment=_ENVIRONMENT,
                     stdin_open=True,
                     network_disabled=True,
