@@ -42,6 +42,8 @@ CARD_KEY = "lmrbench"
 MAX_FILES = 10_000
 MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 MAX_TABLE_BYTES = 512 * 1024 * 1024
+#: A revision that never changes: a commit or a version.
+PINNED = re.compile(r"[0-9a-f]{40}|v\d+\.\d+\.\d+")
 _AGAIN = "download or build it again"
 #: An instance id: safe as a file name, in a URL and in a table.
 PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
@@ -221,7 +223,7 @@ def _download(name: str, revision: str, config: str) -> tuple[dict[str, str], Pa
     where = f"{name}@{revision}" if revision else name
     # A dropped connection raises the HTTP library's own error.
     http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
-    is_pinned = re.fullmatch(r"[0-9a-f]{40}|v\d+\.\d+\.\d+", revision)
+    is_pinned = PINNED.fullmatch(revision)
     offline: Exception | None = None
     try:
         try:  # on its own, a download would wait long for a Hub that does not answer
@@ -246,7 +248,10 @@ def _download(name: str, revision: str, config: str) -> tuple[dict[str, str], Pa
         unreached = unreached or getattr(cause, "errno", 0) is None
         if unreached and (status is None or status == 429 or status >= 500) and not constants.HF_HUB_OFFLINE:
             raise HubUnavailableError(f"{where}: {reason}; the Hub does not answer, try again later") from cause
-        raise LoadError(f"{where}: {reason}; check name, revision, HF_TOKEN and HF_HUB_OFFLINE") from cause
+        fix = "check name, revision, HF_TOKEN and HF_HUB_OFFLINE"
+        if constants.HF_HUB_OFFLINE and not is_pinned:
+            fix = f"HF_HUB_OFFLINE is set: name a version or commit that is in the cache, such as {name}@v1.0.0"
+        raise LoadError(f"{where}: {reason}; {fix}") from cause
     if re.fullmatch(r"v\d+\.\d+\.\d+", revision) and revision != f"v{stamp['version']}":
         raise LoadError(f"{where}: the card says version {stamp['version']}; the tag was moved")
     return stamp, data, where

@@ -1,7 +1,7 @@
 """Call functions on untrusted input in child processes with limits on memory, CPU time and output.
 
-Python's parser holds the interpreter's lock while it works, and a small Parquet file can expand to gigabytes or crash
-its reader: nothing inside this process could stop them. Children with the default limits are kept and reused, one per
+Python's parser holds the interpreter's lock while it works, and a small PDF can expand to gigabytes or crash its
+reader: nothing inside this process could stop them. Children with the default limits are kept and reused, one per
 calling thread; each ends with the pipe that it reads from.
 """
 
@@ -14,10 +14,10 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from .child import (
     Child,
@@ -36,8 +36,7 @@ MIB = 1024 * 1024
 MAX_IDLE = 4
 _BOOT = f"import sys; sys.path.append(sys.argv[1]); from {__name__} import serve; serve()"
 #: Memory is limited as address space, so nothing may reserve more than it uses.
-_FRUGAL = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
-_FRUGAL |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+_FRUGAL = {"MALLOC_ARENA_MAX": "2"} | dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
 _CRASHES = (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signal.SIGILL)
 _Result = TypeVar("_Result")
 
@@ -53,9 +52,7 @@ class Limits:
     memory_bytes: int = 2048 * MIB
     """Address space of the child, where the system has such a limit (macOS has none)."""
     reply_bytes: int = 64 * MIB
-    """Size of the result as JSON, or of one item of a generator."""
-    total_bytes: int = 1024 * MIB
-    """Size of all items of a generator."""
+    """Size of the result as JSON."""
 
 
 DEFAULT_LIMITS = Limits()
@@ -85,21 +82,6 @@ def call_limited(function: Callable[..., _Result], *arguments: Any, limits: Limi
         InputError: the function raised it, or the input made the child reach a limit or crash.
         InfraError: no child could be started, or the machine had no time for it.
     """
-    result: _Result
-    [result] = iterate_limited(function, *arguments, limits=limits)  # type: ignore[arg-type]
-    return result
-
-
-def iterate_limited(
-    function: Callable[..., Iterator[_Result]], *arguments: Any, limits: Limits | None = None
-) -> Iterator[_Result]:
-    """Yield the items of a generator that runs in a child; see `call_limited`.
-
-    Values that JSON lacks arrive as text, but bytes as None.
-
-    Raises:
-        InputError, InfraError: as `call_limited`, perhaps after some items.
-    """
     file = Path(str(sys.modules[function.__module__].__file__)).resolve()
     request = {
         "root": str(file.parents[function.__module__.count(".")]),
@@ -111,19 +93,13 @@ def iterate_limited(
     kind, value = "", None
     try:
         server.send(request)
-        rest = server.limits.total_bytes
-        while True:
-            kind, value, size = server.receive(rest)
-            rest -= size
-            if kind != "value":
-                break
-            yield value
+        kind, value = server.receive()
     except TimeoutError:
         reason = f"a child process took more than {server.limits.wall_s} s"
         raise InfraError(f"{reason}: the machine is too busy; use fewer workers") from None
     finally:
-        # After anything but an end its state is unknown, or it is in the middle of an input.
-        if kind in ("", "value") or limits or len(_idle) >= MAX_IDLE:
+        # Without a reply its state is unknown.
+        if not kind or limits or len(_idle) >= MAX_IDLE:
             server.child.kill()
         else:
             _idle.append(server)
@@ -131,6 +107,7 @@ def iterate_limited(
         raise InputError(value)
     if kind == "bug":
         raise RuntimeError(value)
+    return cast(_Result, value)
 
 
 class _Server:
@@ -149,17 +126,16 @@ class _Server:
         with contextlib.suppress(BrokenPipeError):  # the reply is missing, too
             self.child.send(frame(json.dumps(request).encode("ascii")), self._deadline())
 
-    def receive(self, rest: int) -> tuple[str, Any, int]:
-        """Return kind, value and size of the next reply; `rest` bytes may follow in all."""
-        limits, most = self.limits, min(rest, self.limits.reply_bytes)
+    def receive(self) -> tuple[str, Any]:
+        """Return kind and value of the reply."""
+        limits = self.limits
         try:
-            data = self.child.read_frame(most, self._deadline())
+            data = self.child.read_frame(limits.reply_bytes, self._deadline())
         except OverflowError:
-            whole = limits.total_bytes if most == rest else most
-            raise InputError(f"expands to more than {whole // MIB} MiB") from None
+            raise InputError(f"expands to more than {limits.reply_bytes // MIB} MiB") from None
         if data is not None:
             kind, value = json.loads(data)
-            return kind, value, len(data)
+            return kind, value
         status = self.child.process.wait()
         if status == -signal.SIGXCPU:
             raise InputError(f"reading it takes more than {limits.cpu_s} s of CPU time")
@@ -207,30 +183,22 @@ def serve() -> None:
     limit_resources(limits.memory_bytes)
     while (data := receive_frame()) is not None:
         limit_cpu(limits.cpu_s)
-        for reply in _replies(json.loads(data), limits):
-            replies.write(frame(reply))
+        replies.write(frame(_reply(json.loads(data), limits)))
         replies.flush()
 
 
-def _replies(request: Mapping[str, Any], limits: Limits) -> Iterator[bytes]:
+def _reply(request: Mapping[str, Any], limits: Limits) -> bytes:
     if request["root"] not in sys.path:
         sys.path.append(request["root"])
     try:
         function = getattr(importlib.import_module(request["module"]), request["name"])
-        result = function(*request["arguments"])
-        for value in result if isinstance(result, Iterator) else [result]:
-            yield _reply("value", value)
-        yield _reply("end")
+        reply = "value", function(*request["arguments"])
     except InputError as error:
-        yield _reply("refused", str(error))
+        reply = "refused", str(error)
     except MemoryError:
-        yield _reply("refused", f"needs more than {limits.memory_bytes // MIB} MiB of memory to read")
+        reply = "refused", f"needs more than {limits.memory_bytes // MIB} MiB of memory to read"
     except RecursionError:
-        yield _reply("refused", "is nested too deeply to be read")
+        reply = "refused", "is nested too deeply to be read"
     except Exception as error:
-        yield _reply("bug", f"{type(error).__name__}: {error}")
-
-
-def _reply(kind: str, value: Any = None) -> bytes:
-    plain = json.dumps([kind, value], default=lambda other: None if isinstance(other, bytes) else str(other))
-    return plain.encode("ascii")
+        reply = "bug", f"{type(error).__name__}: {error}"
+    return json.dumps(reply).encode("ascii")

@@ -180,6 +180,9 @@ def test_mistakes_name_the_argument(evaluate: Callable[..., lmr.Run]) -> None:
             evaluate(ROWS, **options)
     with pytest.raises(lmr.InputError, match="a path or rows are needed"):
         evaluate({"instance_id": "toy-scale"})
+    for series in (pd.DataFrame(ROWS)["function"], pd.Series(ROWS[0])):
+        with pytest.raises(lmr.InputError, match=r"no row can be evaluated \(row 0: a row must be a JSON object"):
+            evaluate(series)
 
 
 def test_the_package_can_be_called() -> None:

@@ -155,6 +155,11 @@ def test_unreachable_hub_is_one_line_and_only_pinned_revisions_come_from_the_cac
         for spec in specs:
             assert answers[spec].startswith(f"error: {spec}: not a folder here, and cannot be downloaded (")
             assert "\n" not in answers[spec]
+    for spec in moving:
+        assert (
+            f"HF_HUB_OFFLINE is set: name a version or commit that is in the cache, such as {REPO}@v1.0.0"
+            in offline[spec]
+        )
     environment = {**os.environ, **hub.environment(tmp_path / "cache")}
     command = [LMRBENCH, "evaluate", "gold", "--dataset", REPO, "--sandbox", "local"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)

@@ -10,10 +10,10 @@ import json
 import logging
 import reprlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.names import MAX_NAME, clean_name
@@ -23,8 +23,8 @@ from lmrbench_data.dataset.load import other_config
 from lmrbench_data.dataset.rows import TRACKS, DatasetRow, golden_files_of, is_method
 from lmrbench_data.loader import read_archive
 
-from .column_mapping import check_columns, rename_columns
-from .sources import WORDS, BadRow, Source, check_source, plain, raw_rows, source_name
+from .column_mapping import KEYS, check_columns, rename_columns
+from .sources import WORDS, BadRow, Source, check_source, raw_rows, source_name
 
 _log = logging.getLogger(__name__)
 
@@ -36,8 +36,9 @@ GOLD, MASKED = WORDS
 #: The track of a row without one.
 UNSTATED = "unstated"
 MAX_SAMPLE = 1_000_000
-#: Levels of `metadata`: deeper values can be read but not written again.
-MAX_DEPTH = 50
+NEEDED = f"a prediction needs instance_id, model_name_or_path and one of {', '.join(FORMS)}"
+#: Largest number of columns in a message.
+MAX_COLUMNS = 12
 
 
 class AnswerKey(NamedTuple):
@@ -163,7 +164,7 @@ def read_predictions(
 
     Raises:
         InputError: the source itself cannot be read.
-        ArgumentError: the columns cannot be mapped.
+        ArgumentError: the columns cannot be mapped, or, at the end, none of them holds answers.
     """
     check_source(source)
     columns = columns or {}
@@ -173,9 +174,12 @@ def read_predictions(
             yield own_answer(row, source)
         return
     seen: dict[AnswerKey, str] = {}
+    theirs: dict[str, None] | None = {}  # columns, until a row has an answer
     #: Rows from the first further sample on, and whether they get a number: a later row may state the next one.
     held: list[tuple[Prediction | BadRow, bool]] = []
     for place, raw in rename_columns(raw_rows(source), columns, source_name(source)):
+        if theirs is not None and isinstance(raw, dict):
+            theirs = None if raw.keys() & FORMS else theirs | dict.fromkeys(raw)
         item = raw if isinstance(raw, BadRow) else prediction_of(place, raw, rows.keys(), dataset)
         is_further = False
         if isinstance(item, Prediction):
@@ -194,9 +198,19 @@ def read_predictions(
             number = next(n for n in itertools.count(free[key]) if key._replace(sample=n) not in seen)
             item, free[key] = replace(item, sample=number), number + 1
         yield item
+    if seen and theirs:
+        raise ArgumentError("map", f"no row of {source_name(source)} has an answer; {wrong_columns(theirs)}")
     if numbered := sum(is_further for _, is_further in held):
         message = f"{counted(numbered, 'row')} without `sample` counted as further samples of their instances"
         _log.warning("predictions %r: %s", source_name(source), message)
+
+
+def wrong_columns(columns: Iterable[str]) -> str:
+    """Return what to do about rows with these columns, for a message."""
+    names = list(columns)
+    shown = ", ".join(names[:MAX_COLUMNS]) + (", ..." if len(names) > MAX_COLUMNS else "")
+    other = next((name for name in names if name not in KEYS), "completion")
+    return f"it has the columns {shown}; {NEEDED}; rename columns with the option `map`, such as {other}=function"
 
 
 def own_answer(row: DatasetRow, word: str) -> Prediction:
@@ -225,6 +239,11 @@ def prediction_of(place: str, raw: Any, instances: Collection[str], dataset: str
     """
     if not isinstance(raw, dict):
         return BadRow(place, f"a row must be a JSON object, not {_kind(raw)}")
+    for name in (key for key in KEYS if key != "metadata"):
+        value = raw.get(name)
+        if value is not None and not isinstance(value, str | int | float | list | dict):
+            kind = getattr(value, "type", type(value).__name__)  # of a column of Parquet
+            return BadRow(place, f"{name} has the type {kind} and cannot be read; write UTF-8 text")
     instance_id, model = raw.get("instance_id"), raw.get("model_name_or_path")
     for name, value in (("instance_id", instance_id), ("model_name_or_path", model)):
         if value is None:
@@ -307,21 +326,5 @@ def _kind(value: Any) -> str:
 
 
 def _metadata(value: Any) -> dict[str, Any] | None:
-    """Return metadata as JSON; None if it is not an object, or nested too deeply to be written again."""
-    try:
-        metadata = _as_json(value, MAX_DEPTH)
-    except RecursionError:
-        return None
-    return metadata if isinstance(metadata, dict) else None
-
-
-def _as_json(value: Any, depth: int) -> Any:
-    """Return a value as JSON holds it: numbers of NumPy as numbers, times and the like as text."""
-    if depth == 0:
-        raise RecursionError
-    if isinstance(value, Mapping):
-        return {str(key): _as_json(item, depth - 1) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_as_json(item, depth - 1) for item in value]
-    value = plain(value)
-    return value if value is None or isinstance(value, str | int | float) else str(value)
+    """Return metadata as JSON, with times and the like as text; None if it is not an object."""
+    return cast("dict[str, Any]", json.loads(json.dumps(value, default=str))) if isinstance(value, dict) else None

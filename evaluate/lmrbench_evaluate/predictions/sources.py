@@ -6,18 +6,21 @@ An unreadable row becomes a `BadRow`; `prediction` checks the contents of the ot
 import contextlib
 import gzip
 import json
+import logging
 import math
 import re
+import reprlib
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.limited import DEFAULT_LIMITS, MIB, iterate_limited
 from lmrbench_data.base.text import error_line
-from lmrbench_data.loader import hub_timeout
+from lmrbench_data.loader import PINNED, hub_timeout
 
 from .inspect_logs import is_log, log_rows, logs_in
 from .standard_input import NAME, WORD, Piped
@@ -25,30 +28,22 @@ from .standard_input import NAME, WORD, Piped
 if TYPE_CHECKING:
     import pandas as pd
 
+_log = logging.getLogger(__name__)
+
 WORDS = ("gold", "masked")
 SUFFIXES = (".jsonl", ".json", ".parquet", ".jsonl.gz", ".json.gz")
 #: Files that `save_to_disk` writes: of a dataset, and of a dictionary of splits.
 _SAVED = ("state.json", "dataset_dict.json")
-_GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
-#: First bytes of files that hold no rows, and what they are.
-_FOREIGN = {
-    b"PK\x03\x04": "a zip archive; unpack it and give the file in it",
-    b"BZh": "compressed with bzip2; unpack it, or compress it with gzip",
-    b"\xfd7zXZ": "compressed with xz; unpack it, or compress it with gzip",
-    b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or compress it with gzip",
-    b"\xff\xfe": "UTF-16; save it as UTF-8",
-    b"\xfe\xff": "UTF-16; save it as UTF-8",
-    b"version https://git-lfs": "a Git LFS pointer; fetch the file with `git lfs pull`",
-}
+#: Start of JSON that is not one row per line: a list, or an object over several lines.
+_NOT_LINES = re.compile(r"\s*(\[|\{\s*\n)")
+#: Files of predictions in a repository on the Hub.
+_ON_HUB = (".jsonl", ".jsonl.gz", ".parquet")
+_SPACE = re.compile(r"\s*")
 #: A source of predictions: a path, a name on the Hub, `gold` or `masked`; piped input; or rows in memory.
 Source: TypeAlias = "str | Path | Piped | Iterable[Mapping[str, Any]] | pd.DataFrame"
-MAX_ROW_BYTES = 8 * MIB
-#: Limit of a .json file, which is parsed whole; JSONL and Parquet are read row by row.
-MAX_JSON_BYTES = 256 * MIB
-#: Limits of a binary table, which can declare any number of rows, and expand to many times its size.
-MAX_PARQUET_ROWS, MAX_PARQUET_BYTES, MAX_EXPANSION = 1_000_000, 1024 * MIB, 50
-#: Limit of a compressed file: a bomb of a few megabytes holds as many gigabytes.
-MAX_UNPACKED_BYTES = 2048 * MIB
+MAX_ROW_BYTES = 8 * 1024 * 1024
+#: Levels of a row's values; what is deeper is left out, because it could be read but not written again.
+MAX_DEPTH = 50
 
 
 @dataclass(frozen=True)
@@ -109,14 +104,18 @@ def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
         rows = _file_rows(source.path, NAME)
     elif not isinstance(source, str | Path):
         frame: Any = source
-        records: Iterable[Any] = frame.to_dict("records") if hasattr(source, "iloc") else frame
+        records: Iterable[Any] = frame.to_dict("records") if hasattr(source, "columns") else frame
         rows = ((f"row {index}", row) for index, row in enumerate(records))
     elif (path := Path(source)).is_dir():
         rows = _saved_rows(path) if any((path / name).is_file() for name in _SAVED) else log_rows(logs_in(path))
     else:
         rows = _file_rows(path, str(path)) if path.is_file() else _hub_rows(str(source))
     for place, row in rows:
-        yield place, {str(name): plain(value) for name, value in row.items()} if isinstance(row, Mapping) else row
+        try:
+            row = replace(row, place=place) if isinstance(row, BadRow) else _plain(row)
+        except ValueError as error:
+            row = BadRow(place, str(error))
+        yield place, row
 
 
 def first_columns(source: Source) -> tuple[str, ...]:
@@ -127,64 +126,88 @@ def first_columns(source: Source) -> tuple[str, ...]:
     return ()
 
 
-def plain(value: Any) -> Any:
-    """Return a NumPy scalar as a number, and None for a missing value of pandas or NumPy."""
-    if getattr(value, "ndim", None) == 0:
-        value = value.item()
+def _plain(value: Any, depth: int = MAX_DEPTH) -> Any:
+    """Return a value as JSON has it, where possible: text for bytes, numbers for NumPy's, None for missing values.
+
+    Raises:
+        ValueError: an object in it has a key twice.
+    """
+    if isinstance(value, BadRow):
+        raise ValueError(value.reason)
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(_plain(key)): _plain(item, depth - 1) for key, item in value.items()} if depth else None
+    if isinstance(value, list | tuple):
+        return [_plain(item, depth - 1) for item in value] if depth else None
+    if isinstance(value, bytes):
+        with contextlib.suppress(UnicodeDecodeError):
+            return value.rstrip(b"\0").decode()  # columns of fixed size are padded
+    if isinstance(value, Decimal):
+        value = float(value)
     is_missing = type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and math.isnan(value))
     return None if is_missing else value
 
 
 def _file_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of a file, whose first bytes tell what it is; messages call it `name`."""
-    with _opened(path, name) as file:
-        start = file.read(4096)
+    """Yield the rows of a file, whose extension tells what it is; messages call it `name`."""
     if is_log(path):
         return log_rows([path])
-    is_json = path.name.removesuffix(".gz").endswith(".json")
     if path.suffix in (".csv", ".tsv"):
         raise InputError(f"{name}: is {path.suffix[1:].upper()}; save it as JSON lines")
-    if kind := next((kind for magic, kind in _FOREIGN.items() if start.startswith(magic)), ""):
-        raise InputError(f"{name}: is {kind}")
-    if not is_json and re.match(rb"\s*[\[{]\s*\n", start):
-        raise InputError(f"{name}: is one JSON value over several lines; name it .json")
-    if start.startswith(_PARQUET) or path.suffix == ".parquet":
+    if path.suffix == ".parquet":
         return _parquet_rows(path, name)
+    with _opened(path, name) as file:
+        start = file.read(4096).decode("utf-8-sig", "replace")
+    is_json = path.name.removesuffix(".gz").endswith(".json") or _NOT_LINES.match(start)
     return _json_rows(path, name) if is_json else _jsonl_rows(path, name)
 
 
 @contextlib.contextmanager
 def _opened(path: Path, name: str) -> "Iterator[IO[bytes]]":
     """Open a file, unpacked if it is compressed with gzip."""
-    with path.open("rb") as file:
-        is_gzip = file.read(2) == _GZIP
     try:
-        with cast("IO[bytes]", gzip.open(path)) if is_gzip else path.open("rb") as file:
+        with cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb") as file:
             yield file
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{name}: damaged ({error_line(error)}); save it again") from error
 
 
 def _jsonl_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
-    number, is_cut, most = 0, False, max(MAX_UNPACKED_BYTES, path.stat().st_size)
+    number, is_cut = 0, False
     with _opened(path, name) as file:
         while line := file.readline(MAX_ROW_BYTES + 1):
-            if file.tell() > most:
-                raise InputError(f"{name}: unpacks to more than {MAX_UNPACKED_BYTES // MIB} MiB; split it")
             is_rest, is_cut = is_cut, not line.endswith(b"\n")
             if is_rest:  # of a line that is too long, which is never held whole
                 continue
             number += 1
             place = f"{name}:{number}"
             if len(line) > MAX_ROW_BYTES:
-                yield place, BadRow(place, f"line longer than {MAX_ROW_BYTES // MIB} MiB")
+                yield place, BadRow(place, f"line longer than {MAX_ROW_BYTES // 2**20} MiB")
             elif line.strip():
-                yield place, _parse_json(place, line)
+                yield place, _parse_json(place, line, _DECODER.decode)
 
 
-def _parse_json(place: str, line: bytes) -> Any:
+def _json_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield the rows of lists and objects that follow one another in a file."""
+    with _opened(path, name) as file:
+        values = _parse_json(name, file.read(), _values)
+    if isinstance(values, BadRow):
+        raise InputError(f"{values}; with one row per line of a .jsonl file, only bad rows are left out")
+    first = values[0] if len(values) == 1 else None
+    # The older form of SWE-bench: instance id → row.
+    if isinstance(first, dict) and "instance_id" not in first and isinstance(next(iter(first.values()), None), dict):
+        for key, value in first.items():
+            yield f"{name}[{key!r}]", {"instance_id": key, **value} if isinstance(value, dict) else value
+        return
+    rows = (row for value in values for row in (value if isinstance(value, list) else [value]))
+    for index, row in enumerate(rows):
+        yield f"{name}[{index}]", row
+
+
+def _parse_json(place: str, data: bytes, parse: Callable[[str], Any]) -> Any:
     try:
-        return json.loads(line.decode("utf-8-sig").rstrip())
+        return parse(data.decode("utf-8-sig").rstrip())
     except UnicodeDecodeError as error:
         return BadRow(place, f"not UTF-8 (byte {error.start})")
     except json.JSONDecodeError as error:
@@ -196,24 +219,25 @@ def _parse_json(place: str, line: bytes) -> Any:
         return BadRow(place, "not JSON that can be read: nested too deeply")
 
 
-def _json_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
-    with _opened(path, name) as file:
-        data = file.read(MAX_JSON_BYTES + 1)
-    if len(data) > MAX_JSON_BYTES:
-        raise InputError(f"{name}: larger than {MAX_JSON_BYTES // MIB} MiB; write one row per line to a .jsonl file")
-    content = _parse_json(name, data)
-    if isinstance(content, BadRow):
-        raise InputError(f"{content}; name a file with one row per line .jsonl")
-    if isinstance(content, dict) and "instance_id" in content:
-        content = [content]
-    if isinstance(content, dict):  # the older form of SWE-bench: instance id → row
-        for key, value in content.items():
-            yield f"{name}[{key!r}]", {"instance_id": key, **value} if isinstance(value, dict) else value
-    elif isinstance(content, list):
-        for index, value in enumerate(content):
-            yield f"{name}[{index}]", value
-    else:
-        raise InputError(f"{name}: neither a list of rows nor an object of rows")
+def _values(text: str) -> list[Any]:
+    """Return the JSON values that follow one another in a text."""
+    values, end = [], 0
+    while (start := _SPACE.match(text, end).end()) < len(text):  # type: ignore[union-attr]  # it matches nothing, too
+        value, end = _DECODER.raw_decode(text, start)
+        values.append(value)
+    return values
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> Any:
+    """Return an object; a BadRow in its place if a key stands twice, because either value may be meant."""
+    content = dict(pairs)
+    if len(content) == len(pairs):
+        return content
+    [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
+    return BadRow("", f"the key {reprlib.repr(key)} stands twice")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _saved_rows(path: Path) -> Iterator[tuple[str, Any]]:
@@ -231,64 +255,65 @@ def _saved_rows(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _parquet_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of a Parquet file; a child process reads it."""
-    size, number = path.stat().st_size, 0
-    # Answers may repeat, but 50 KB must not fill a disk.
-    most = max(MAX_PARQUET_BYTES, MAX_EXPANSION * size)
-    limits = replace(DEFAULT_LIMITS, cpu_s=60 * (1 + size // 10**8), total_bytes=most)
+    import pyarrow.parquet
+
+    number = 0
     try:
-        for number, row in enumerate(iterate_limited(read_parquet, str(path), limits=limits), start=1):
-            place = f"{name} row {number}"
-            yield place, BadRow(place, row) if isinstance(row, str) else row
-    except InputError as error:
-        raise InputError(f"{name}: {error} (after row {number})") from error
-
-
-def read_parquet(path: str) -> Iterator[dict[str, Any] | str]:
-    """Yield the rows of an untrusted Parquet file, in a child; a reason in place of a row that is not UTF-8.
-
-    Raises:
-        InputError: it is damaged or has too many rows.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    pa.set_cpu_count(1)
-    pa.set_io_thread_count(1)
-    try:
-        # In pieces: a column of an honest file can be larger than the memory of this process.
-        with pq.ParquetFile(path, buffer_size=MIB) as file:
-            if (count := file.metadata.num_rows) > MAX_PARQUET_ROWS:
-                raise InputError(f"has {count} rows, more than {MAX_PARQUET_ROWS}")
+        # Not in threads: an Arrow thread that releases memory during Python's shutdown crashes the process.
+        with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
             for batch in file.iter_batches(16, use_threads=False):
                 batch.validate()
-                for index in range(batch.num_rows):
-                    try:
-                        yield from batch.slice(index, 1).to_pylist()
-                    except UnicodeDecodeError:
-                        yield "holds text that is not UTF-8"
-    except (InputError, MemoryError):
-        raise
-    except Exception as error:  # the file may raise anything, and the message may contain anything
-        raise InputError(f"not readable as Parquet ({type(error).__name__})") from None
+                for cells in zip(*batch.columns, strict=True):
+                    number += 1
+                    yield f"{name} row {number}", _object([*zip(batch.schema.names, map(_cell, cells), strict=True)])
+    except Exception as error:  # a damaged file may raise anything
+        raise InputError(f"{name}: not readable as Parquet ({error_line(error)}; after row {number})") from error
+
+
+def _cell(scalar: Any) -> Any:
+    """Return the value of a cell; the cell itself if Python has no such value, or its text is not UTF-8."""
+    try:
+        value = scalar.as_py()
+    except Exception:  # depends on the type
+        return scalar
+    return dict(value) if str(scalar.type).startswith("map<") and value is not None else value
 
 
 def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
     """Yield the rows of all prediction files of a dataset repository at one commit."""
-    from huggingface_hub import HfApi, hf_hub_download
-
     from lmrbench_data.base.hub_client import hub_errors
 
-    name, _, revision = source.partition("@")
     with hub_errors(f"predictions {source!r}: no such file; on the Hub"):
-        info = HfApi().dataset_info(name, revision=revision or None, timeout=hub_timeout())
-        names = sorted(file.rfilename for file in info.siblings or ())
-        paths = {
-            file: Path(hf_hub_download(name, file, repo_type="dataset", revision=info.sha))
-            for file in names
-            if file.endswith((".jsonl", ".jsonl.gz", ".parquet"))
-        }
+        folder = _hub_folder(*source.partition("@")[::2])
+    paths = sorted(path for path in folder.rglob("*") if path.name.endswith(_ON_HUB) and path.is_file())
     if not paths:
         raise InputError(f"predictions {source!r}: the Hub dataset holds no .jsonl or .parquet file")
-    for file, path in paths.items():
-        yield from _file_rows(path, f"{source}/{file}")
+    for path in paths:
+        yield from _file_rows(path, f"{source}/{path.relative_to(folder).as_posix()}")
+
+
+def _hub_folder(name: str, revision: str) -> Path:
+    """Return the folder of a repository's prediction files in the client's cache.
+
+    Without the Hub, what never changes may come from there, as in `loader`; offline, whatever was asked for.
+    """
+    from huggingface_hub import HfApi, constants, errors, snapshot_download
+
+    # A dropped connection raises the HTTP library's own error.
+    http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
+    options: Any = {
+        "repo_type": "dataset",
+        "revision": revision or None,
+        "allow_patterns": [f"*{end}" for end in _ON_HUB],
+    }
+    try:
+        # On its own, a download would wait long for a Hub that does not answer.
+        HfApi().dataset_info(name, revision=options["revision"], timeout=hub_timeout())
+        return Path(snapshot_download(name, **options))
+    except (http_error, OSError):
+        if constants.HF_HUB_OFFLINE or PINNED.fullmatch(revision):
+            with contextlib.suppress(errors.LocalEntryNotFoundError):
+                folder = Path(snapshot_download(name, local_files_only=True, **options))
+                _log.warning("predictions '%s': from the cache of the Hub, commit %s", name, folder.name)
+                return folder
+        raise

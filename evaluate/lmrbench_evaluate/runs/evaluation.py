@@ -19,7 +19,7 @@ from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.rows import DatasetRow, check_instances, is_method
 from lmrbench_data.loader import check_row, dataset_sha256, recordings_sha256
 
-from ..predictions.prediction import FORMS, AnswerKey, Prediction, read_predictions
+from ..predictions.prediction import NEEDED, AnswerKey, Prediction, read_predictions, wrong_columns
 from ..predictions.sources import BadRow, Source, first_columns, source_name
 from ..sandbox.base import Limits, Sandbox
 from ..verdict.expected import draw_seeds
@@ -31,9 +31,6 @@ from .settings import WORKERS, RunSettings
 from .writer import RunWriter, check_folder
 
 _log = logging.getLogger(__name__)
-
-#: Largest number of columns in a message.
-MAX_COLUMNS = 12
 
 
 @dataclass
@@ -212,15 +209,11 @@ def select(rows: Sequence[DatasetRow], instances: Sequence[str], categories: Seq
 
 def _why_none(predictions: Source, bad_rows: Sequence[BadRow]) -> str:
     """Return why a source has no prediction to evaluate, with its columns, for a file of another format."""
-    columns, needed = first_columns(predictions), f"instance_id, model_name_or_path and one of {', '.join(FORMS)}"
+    columns = first_columns(predictions)
     if not bad_rows:
-        return "none for the chosen instances" if columns else f"no rows; a row needs {needed}"
+        return "none for the chosen instances" if columns else f"no rows; {NEEDED}"
     reason = f"no row can be evaluated ({bad_rows[0]})"
-    if "missing key" not in bad_rows[0].reason:
-        return f"{reason}; a row needs {needed}"
-    names = ", ".join(columns[:MAX_COLUMNS]) + (", ..." if len(columns) > MAX_COLUMNS else "")
-    rename = "rename columns with the option `map`, such as completion=function"
-    return f"{reason}; it has the columns {names}; a prediction needs {needed}; {rename}"
+    return f"{reason}; {wrong_columns(columns) if 'missing key' in bad_rows[0].reason else NEEDED}"
 
 
 def _run(
