@@ -154,11 +154,12 @@ def _diff(before: Mapping[str, File], left: LeftFiles, place: Path) -> str:
     for part, files in (("old", before), ("new", left.files)):
         folder = place / part
         if part == "new" and (new := [name for name in left.files if name not in before]):
-            names = "".join(f"{name}\0" for name in new).encode()
+            # `./`, because git takes a name that begins with a colon for a pattern.
+            names = "".join(f"./{name}\0" for name in new).encode()
             command = ("check-ignore", "--no-index", "-z", "--stdin")
             # 1: it names none of them
             ignored = run_git(place / "old", *command, stdin=names, directory=git, accepted=(0, 1))
-            for name in filter(None, ignored.decode().split("\0")):
+            for name in (entry.removeprefix("./") for entry in ignored.decode().split("\0") if entry):
                 del left.files[name]
                 left.left_out[name] = f"named by {_IGNORE}"
         write_files(files, folder)

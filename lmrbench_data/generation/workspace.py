@@ -5,13 +5,14 @@ DIR/
   TASK.md      the task, and the layout of this folder
   paper.md     the paper, as our summary
   repo/        the masked repository; on the user's disk also a git repository with one commit
-  .lmrbench.json   which instance and track this is, for `collect`; on the user's disk only
+.DIR.lmrbench.json   which instance and track this is, for `collect`; on the user's disk only, where no agent works
 ```
 
 The container of `agent run` has no git, so `repo/` is plain files there, and TASK.md says so.
 """
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,6 @@ from ..dataset.rows import DatasetRow, contract_of, goals_of, is_method
 from ..loader import File, read_archive, unpack
 from ..tasks.environments import versions_in
 
-MARKER = ".lmrbench.json"
 TASK, REPO = "TASK.md", "repo"
 _MAX_MARKER_BYTES = 4096
 
@@ -74,7 +74,7 @@ def write_workspace(row: DatasetRow, folder: Path, *, track: str = "paper") -> P
             if not name.startswith(f"{REPO}/"):
                 (folder / name).write_bytes(file.data)
         facts = {"instance_id": row["instance_id"], "track": track, "row_sha256": row["row_sha256"]}
-        write_atomically(folder / MARKER, json.dumps(facts) + "\n")
+        write_atomically(marker_of(folder), json.dumps(facts) + "\n")
     except BaseException:
         if made:  # the other files of a folder that was there are the user's
             shutil.rmtree(made, ignore_errors=True)
@@ -117,6 +117,12 @@ def missing_parts(row: DatasetRow, folder: str = "") -> str:
     return text
 
 
+def marker_of(folder: Path) -> Path:
+    """Return the file that states the instance and track of a workspace; it lies beside the folder."""
+    path = Path(os.path.abspath(folder))
+    return path.with_name(f".{path.name}.lmrbench.json")
+
+
 def read_marker(folder: Path) -> tuple[str, str]:
     """Return (instance id, track) of a workspace.
 
@@ -124,10 +130,12 @@ def read_marker(folder: Path) -> tuple[str, str]:
         InputError: the folder is not a workspace.
     """
     try:
-        facts: Any = json.loads(read_regular(folder / MARKER, _MAX_MARKER_BYTES))
+        facts: Any = json.loads(read_regular(marker_of(folder), _MAX_MARKER_BYTES))
         instance, track = facts["instance_id"], facts["track"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         instance = track = None
     if not (isinstance(instance, str) and isinstance(track, str)):
-        raise InputError(f"{folder}: no workspace of `lmrbench agent workspace` ({MARKER} is missing or damaged)")
+        raise InputError(
+            f"{folder}: no workspace of `lmrbench agent workspace` ({marker_of(folder)} is missing or damaged)"
+        )
     return instance, track

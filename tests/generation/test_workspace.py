@@ -14,7 +14,7 @@ from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.generation.prompt import build_prompt
-from lmrbench_data.generation.workspace import MARKER, read_marker, task_text, workspace_files, write_workspace
+from lmrbench_data.generation.workspace import marker_of, read_marker, task_text, workspace_files, write_workspace
 from lmrbench_data.loader import LoadError, read_archive
 from lmrbench_data.tasks.environments import load_environments, versions_in
 from lmrbench_data.tasks.manifest import load_benchmark
@@ -33,7 +33,7 @@ LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 def test_workspace_holds_the_task_and_nothing_else(toy_row: dict[str, Any], tmp_path: Path) -> None:
     folder = write_workspace(toy_row, tmp_path / "w")
     files = {path.name for path in folder.iterdir()}
-    assert files == {"TASK.md", "paper.md", "repo", ".lmrbench.json"}
+    assert files == {"TASK.md", "paper.md", "repo"}
     assert toy_row["instruction"] in (folder / "TASK.md").read_text()
     assert toy_row["contract"] not in (folder / "TASK.md").read_text()
     shown = [path for path in (folder / "repo").rglob("*") if path.is_file() and ".git" not in path.parts]
@@ -192,13 +192,14 @@ def test_rows_are_collected_by_the_printed_command(toy_row: Any, method_row: Any
 
 
 def test_marker_that_is_not_a_regular_file_is_one_line(toy_row: Any, tmp_path: Path) -> None:
-    marker = write_workspace(toy_row, tmp_path / "w") / MARKER
-    assert read_marker(marker.parent) == ("toy-scale", "paper")
+    folder = write_workspace(toy_row, tmp_path / "w")
+    marker = marker_of(folder)
+    assert read_marker(folder) == ("toy-scale", "paper")
     for replace in (lambda: None, lambda: os.mkfifo(marker), lambda: marker.symlink_to("/dev/zero")):
         marker.unlink(missing_ok=True)
         replace()
         with pytest.raises(InputError, match=r"w: no workspace of `lmrbench agent workspace`"):
-            read_marker(marker.parent)
+            read_marker(folder)
 
 
 def test_workspace_that_fails_leaves_nothing(toy_row: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
