@@ -4,7 +4,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..base.errors import ArgumentError, InputError
 from ..base.settings import Settings, option
@@ -14,8 +14,15 @@ from ..base.text import counted
 #: Larger numbers of tokens or dollars are mistakes.
 MAX_AMOUNT = 1e12
 
-Tokens = tuple[int, int]
-"""Tokens of a question and of its answer."""
+
+class Tokens(NamedTuple):
+    """Numbers of tokens of a question and its answer."""
+
+    question: int
+    answer: int
+    """Reasoning included."""
+    cached: int = 0
+    """Tokens of the question that the server read from its cache."""
 
 
 class CostLimit(Exception):
@@ -27,10 +34,14 @@ class Price(Settings):
 
     input_per_mtok: float = option(ge=0, le=1e6)
     output_per_mtok: float = option(ge=0, le=1e6)
+    cached_input_per_mtok: float | None = option(None, ge=0, le=1e6)
+    """None counts cached tokens at the full price, so that costs are upper bounds."""
 
     def cost(self, tokens: Tokens) -> float:
         """US dollars."""
-        return (tokens[0] * self.input_per_mtok + tokens[1] * self.output_per_mtok) / 1_000_000
+        cached = self.input_per_mtok if self.cached_input_per_mtok is None else self.cached_input_per_mtok
+        fresh = tokens.question - tokens.cached
+        return (fresh * self.input_per_mtok + tokens.cached * cached + tokens.answer * self.output_per_mtok) / 1_000_000
 
 
 def read_price(prices: Path | None, model: str, max_cost: float | None) -> Price | None:
@@ -64,9 +75,9 @@ class Spent:
 
     def count(self, facts: Mapping[str, Any]) -> None:
         """Count a row by its `input_tokens`, `output_tokens` and `cost_usd`, as far as it has them."""
-        tokens, cost = read_tokens(facts, "input_tokens", "output_tokens") or (0, 0), facts.get("cost_usd")
-        self.input_tokens += tokens[0]
-        self.output_tokens += tokens[1]
+        tokens, cost = read_tokens(facts, "input_tokens", "output_tokens") or Tokens(0, 0), facts.get("cost_usd")
+        self.input_tokens += tokens.question
+        self.output_tokens += tokens.answer
         if isinstance(cost, int | float) and 0 <= cost < MAX_AMOUNT:
             self.cost_usd += cost
         else:
@@ -85,7 +96,9 @@ class Budget:
     price: Price | None = None
     spent: float = 0.0
     unknown: int = 0
-    """Answers of unknown cost."""
+    """Requests of unknown cost."""
+    lost: int = 0
+    """Those among them that gave no answer: the server may have billed them."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
@@ -94,7 +107,7 @@ class Budget:
         if self.limit is None:
             return ""
         if self.unknown:
-            return f"cost unknown: {counted(self.unknown, 'answer')} without cost, so the cost limit cannot be kept"
+            return f"cost unknown: {counted(self.unknown, 'request')} without cost, so the cost limit cannot be kept"
         return "" if self.spent < self.limit else f"cost limit reached: ${self.spent:.4f} of ${self.limit:g}"
 
     def add(self, tokens: Tokens | None) -> float | None:
@@ -105,9 +118,24 @@ class Budget:
             self.spent += cost or 0.0
         return cost
 
+    def lose(self, tokens: Tokens | None = None) -> None:
+        """Count a request that may be billed but gave no answer."""
+        self.add(tokens)
+        with self._lock:
+            self.lost += tokens is None
+
 
 def read_tokens(facts: Any, question: str = "prompt_tokens", answer: str = "completion_tokens") -> Tokens | None:
-    """Read the tokens of a question and its answer, by default from a server's `usage`; None if there are none."""
-    numbers: list[Any] = [facts.get(name) for name in (question, answer)] if isinstance(facts, dict) else [None]
-    is_count = all(type(number) is int and 0 <= number < MAX_AMOUNT for number in numbers)
-    return (numbers[0], numbers[1]) if is_count else None
+    """Read the tokens of a question and its answer, by default from a server's `usage`; None if there are none.
+
+    Some servers count reasoning beside the completion: then the total tells.
+    """
+    if not isinstance(facts, dict):
+        return None
+    details = facts.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else facts.get("prompt_cache_hit_tokens")
+    numbers = [facts.get(question), facts.get(answer), facts.get("total_tokens"), cached]
+    sent, received, total, cached = [n if type(n) is int and 0 <= n < MAX_AMOUNT else None for n in numbers]
+    if sent is None or received is None:
+        return None
+    return Tokens(sent, max(received, (total or 0) - sent), min(cached or 0, sent))

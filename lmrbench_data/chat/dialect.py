@@ -1,18 +1,13 @@
 """The optional parts of a chat request, and the ones to change when a server refuses them."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from .refusals import LIMITS, Refusal
 
 Message = dict[str, str]
 Options = Mapping[str, Any]
 """The parameters of a request, None for those left out; and as `system`, whether the server takes that role."""
-
-#: Names of the token limit, in the order in which they are tried.
-LIMITS = ("max_completion_tokens", "max_tokens")
-#: Words by which servers say that a prompt is too long, or that they do not take the role `system`.
-_LENGTH = re.compile(r"context.length|context window|maximum context|too long|too many tokens")
-SYSTEM = re.compile(r"system['\"` ]*(role|message|prompt|instruction)|role[s:'\"` ]*system|developer instruction")
 
 
 def all_options(
@@ -21,7 +16,9 @@ def all_options(
     """Return the options to try first, with the JSON schema of the reply and its name."""
     strict = {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
     form = strict if schema else None
-    return {"response_format": form, "temperature": temperature, LIMITS[0]: max_tokens, LIMITS[1]: None, "system": True}
+    more = {LIMITS[0]: max_tokens, LIMITS[1]: None, "system": True}
+    # Some gateways stream unless they are told not to.
+    return {"response_format": form, "temperature": temperature, "stream": False, **more}
 
 
 def request_body(messages: Sequence[Message], options: Options) -> dict[str, Any]:
@@ -34,26 +31,17 @@ def request_body(messages: Sequence[Message], options: Options) -> dict[str, Any
     return {"messages": list(messages), **body}
 
 
-def without_refused(options: Options, complaint: str) -> Options | None:
-    """Return the options to try after a 400; None if the request itself is at fault.
+def without_refused(options: Options, refusal: Refusal) -> Options | None:
+    """Return the options without the one that a refusal names; None if it names none that can go.
 
-    Args:
-        complaint: the server's message in lower case.
+    A token limit is never dropped: it gets its other name, once.
     """
-    limit, has_temperature = options[LIMITS[0]], options["temperature"] is not None
-    if is_about_length(complaint):
-        return None
-    if options["system"] and SYSTEM.search(complaint):
+    if options["system"] and refusal.is_about_role():
         return {**options, "system": False}
-    if has_temperature and "temperature" in complaint:
-        return {**options, "temperature": None}
-    if (limit or options[LIMITS[1]]) and any(name in complaint for name in LIMITS):
-        return {**options, LIMITS[0]: None, LIMITS[1]: limit}
-    if options["response_format"]:
-        return {**options, "response_format": None}
-    return {**options, "temperature": None} if has_temperature else None
-
-
-def is_about_length(complaint: str) -> bool:
-    """Return whether a server complains that the prompt is too long."""
-    return bool(_LENGTH.search(complaint)) and not any(name in complaint for name in LIMITS)
+    sent = [name for name, value in options.items() if name not in ("system", LIMITS[1]) and value is not None]
+    places = {name: place for name in sent if (place := refusal.place_of(name)) is not None}
+    if not places:
+        return None
+    refused = min(places, key=lambda name: places[name])
+    other = {LIMITS[1]: options[LIMITS[0]]} if refused == LIMITS[0] else {}
+    return {**options, refused: None, **other}

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from ..base.jobs import Failures, Progress
 from .budget import Budget, CostLimit
 from .client import ChatClient, RequestFailed
+from .refusals import Cause
 
 _Job = TypeVar("_Job")
 
@@ -61,6 +62,8 @@ class JobPass(Generic[_Job]):
         self.client, self.summary = client, summary
         self.workers, self.progress = workers, progress or Progress()
         self._failures = Failures()
+        self._filtered: list[tuple[_Job, RequestFailed]] = []
+        """Jobs that a content filter refused before the server was known to answer others."""
 
     def plan(self) -> Sequence[_Job]:
         """Return the missing jobs."""
@@ -78,7 +81,9 @@ class JobPass(Generic[_Job]):
 
     def run(self) -> None:
         """Do the missing jobs; no request is in flight afterwards."""
-        run_to_end(self._run(self.plan()))
+        jobs = self.plan()
+        self.client.answers_others = self.summary.kept > 0
+        run_to_end(self._run(jobs))
         self.summary.close(self.client.budget)
 
     async def _run(self, jobs: Sequence[_Job]) -> None:
@@ -88,6 +93,9 @@ class JobPass(Generic[_Job]):
             tasks = [asyncio.create_task(self._take(queue)) for _ in range(min(self.workers, len(jobs)))]
             try:
                 await asyncio.gather(*tasks)
+                await self._take(iter([job for job, _ in self._filtered] if self.client.answers_others else []))
+                for _, error in () if self.client.answers_others else self._filtered:
+                    self.summary.fail(str(error))
             finally:
                 for task in tasks:
                     task.cancel()
@@ -104,7 +112,10 @@ class JobPass(Generic[_Job]):
                 summary.out_of_budget = True
                 return
             except RequestFailed as error:
-                summary.fail(str(error))
+                if error.cause is Cause.FILTER:
+                    self._filtered.append((job, error))
+                else:
+                    summary.fail(str(error))
                 label = "error"
                 if self._failures.note(failed=not error.reached) and not summary.stopped:
                     summary.stopped = f"the server {self.client.server} keeps failing ({error})"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, InputError
 from ..base.text import one_line
-from .dialect import SYSTEM
+from .budget import Budget, CostLimit, read_tokens
+from .refusals import Cause, Refusal
 
 if TYPE_CHECKING:
     import httpx2
@@ -55,11 +56,17 @@ def server_name(base_url: str | None) -> str:
     return f"{url.scheme}://{url.netloc.decode()}{url.path.rstrip('/')}"
 
 
-def connect(url: str, key: str, *, timeout_s: float, retries: int = 0) -> "openai.AsyncOpenAI":
+def connect(
+    url: str, key: str, *, timeout_s: float, retries: int = 0, budget: Budget | None = None
+) -> "openai.AsyncOpenAI":
     """Return a client of one server, which sends the key to no other; close it after use.
 
     A query in the address, such as Azure's `api-version`, is part of each request. The proxy of the environment is
     used, but not for this machine. A try takes at most `timeout_s`.
+
+    Args:
+        budget: asked before each try, also a retry, and told of tries that may be billed but gave no answer. A try
+            that it forbids raises CostLimit.
 
     Raises:
         InputError: the proxy of the environment cannot be used.
@@ -67,20 +74,34 @@ def connect(url: str, key: str, *, timeout_s: float, retries: int = 0) -> "opena
     import httpx2
     import openai
 
+    costs = budget or Budget()
+
     async def check(response: httpx2.Response) -> None:
         try:
             async with asyncio.timeout(timeout_s):  # a body may drip for ever
                 await response.aread()
         except TimeoutError:
             raise httpx2.ReadTimeout(f"no answer within {timeout_s:g} s", request=response.request) from None
+        is_success = response.is_success
         correct_status(response)
+        reply = json_of(response) if is_success and REASON in response.extensions else None
+        if isinstance(reply, dict) and ("usage" in reply or "choices" in reply):
+            costs.lose(read_tokens(reply.get("usage")))
+
+    class Client(openai.DefaultAsyncHttpxClient):
+        async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+            if why := costs.why:
+                raise CostLimit(why)
+            try:
+                return await super().send(request, **options)
+            except httpx2.ReadTimeout:
+                costs.lose()
+                raise
 
     parts = httpx2.URL(url)
     is_local = parts.host in ("localhost", "::1") or parts.host.startswith("127.")
     try:
-        client = openai.DefaultAsyncHttpxClient(
-            trust_env=not is_local, follow_redirects=False, event_hooks={"response": [check]}
-        )
+        client = Client(trust_env=not is_local, follow_redirects=False, event_hooks={"response": [check]})
     except (ImportError, ValueError, httpx2.InvalidURL) as error:
         proxy = "the proxy of the environment (such as HTTPS_PROXY)"
         raise InputError(f"{proxy} cannot be used: {one_line(error)}") from error
@@ -99,14 +120,15 @@ def connect(url: str, key: str, *, timeout_s: float, retries: int = 0) -> "opena
 def correct_status(response: "httpx2.Response") -> None:
     """Correct the status of a response, so that the client retries what is worth a retry and nothing else.
 
-    A reply without a completion is an error of the server (502). A refusal of the system role (500), an account
-    without credit (429) and a redirect (any 3xx becomes 302) will not go away.
+    A reply without a completion is an error of the server (502). A prompt that is too long, a refusal of the system
+    role (500), an account without credit (429) and a redirect (any 3xx becomes 302) will not go away.
     """
+    status = response.status_code
     is_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
     if response.is_redirect:
         target = response.headers.get("Location", "").partition("?")[0].rpartition("@")[2]
         response.extensions[REASON] = (
-            f"it redirects to {target} (HTTP {response.status_code}); nothing was sent there. If you trust that "
+            f"it redirects to {target} (HTTP {status}); nothing was sent there. If you trust that "
             "address, give it as the base URL"
         )
         response.status_code = 302
@@ -118,10 +140,12 @@ def correct_status(response: "httpx2.Response") -> None:
             reason = f"the answer ended with an error: {get(choice.get('error'), 'message') or 'finish_reason error'}"
         if reason:
             response.extensions[REASON], response.status_code = reason, 502
-    elif response.status_code == 500 and SYSTEM.search(response.text.lower()):
-        response.status_code = 400
-    elif response.status_code == 429 and "insufficient_quota" in response.text:
-        response.status_code = 402
+    elif status in (429, 500):
+        refusal = Refusal.of(json_of(response) or response.text)
+        if status == 500 and (refusal.is_about_role() or refusal.cause() is Cause.LENGTH):
+            response.status_code = 400
+        elif status == 429 and refusal.lacks_credit():
+            response.status_code = 402
 
 
 def json_of(response: "httpx2.Response") -> Any:

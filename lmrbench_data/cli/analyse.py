@@ -244,7 +244,7 @@ def cutoff(
 
 
 @familiarity.command()
-@options(Endpoint, without=("max_tokens",))
+@options(Endpoint, without=("max_tokens", "body"))
 def probability(settings: Endpoint, dataset: DatasetSpec = "embedded", out: Out = None, as_json: Json = False) -> None:
     """Measure the mean token probability of each goal file.
 

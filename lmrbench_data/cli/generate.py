@@ -107,7 +107,13 @@ def run(
     from lmrbench_evaluate.sandbox import open_sandbox
 
     from ..api import evaluation
+    from ..dataset.load import load_rows
+    from ..dataset.rows import choose_rows
 
+    if settings.limit:  # the others do not count as missing
+        rows = choose_rows(load_rows(settings.dataset, settings.config, settings.instances), settings.instances)
+        first = tuple(row["instance_id"] for row in rows[: settings.limit])
+        settings = settings.model_copy(update={"instances": first})
     folder = out or Path("runs") / settings.run_name
     folder = folder if folder.name.strip(".") else folder.resolve()
     settings = settings.model_copy(update={"out": folder.with_name(file_name(folder.name, ".jsonl"))})

@@ -94,7 +94,7 @@ def _parameter(settings: type[Settings], name: str, field: FieldInfo) -> inspect
     """Return a parameter of a command, as typer reads it."""
     kind: Any = settings.model_fields[name].annotation
     default = inspect.Parameter.empty if field.is_required() else field.default
-    if get_origin(kind) is tuple:
+    if get_origin(kind) in (tuple, dict):
         kind, default = list[str] | None, None
     declaration = _declaration(name, field)
     return inspect.Parameter(
@@ -105,7 +105,7 @@ def _parameter(settings: type[Settings], name: str, field: FieldInfo) -> inspect
 def _declaration(name: str, field: FieldInfo, flags: Sequence[str] = (), help: str = "") -> Any:
     limits = {short: getattr(part, key) for part in field.metadata for short, key in _LIMITS if hasattr(part, key)}
     facts, text = _facts(field), help or field.description or ""
-    if get_origin(field.annotation) is tuple:
+    if get_origin(field.annotation) in (tuple, dict):
         text = f"{text[:-2]}; repeatable)." if text.endswith(").") else f"{text[:-1]} (repeatable)."
     if facts["argument"]:
         return typer.Argument(help=text, metavar=facts["metavar"])

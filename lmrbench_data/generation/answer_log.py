@@ -23,7 +23,7 @@ class AnswerSummary(JobSummary):
     input_tokens: int = 0
     output_tokens: int = 0
     unknown_costs: int = 0
-    """Rows of the file whose cost is unknown."""
+    """Rows of the file whose cost is unknown, and requests of this call that may be billed but gave no answer."""
 
     def close(self, budget: Budget) -> None:
         """Note the amount spent as well."""
@@ -33,9 +33,9 @@ class AnswerSummary(JobSummary):
     @property
     def cost(self) -> str:
         """The amount spent, for a table."""
-        if self.cost_usd is None:
+        if self.cost_usd is None or (self.unknown_costs and not self.cost_usd):
             return "unknown"
-        unknown = f", and {counted(self.unknown_costs, 'row')} of unknown cost" if self.unknown_costs else ""
+        unknown = f", and {counted(self.unknown_costs, 'request')} of unknown cost" if self.unknown_costs else ""
         return f"{self.cost_usd:.4f} USD{unknown}"
 
 
@@ -82,7 +82,8 @@ class AnswerLog(Ledger):
         Raises:
             ArgumentError: they were not; the message names the settings that differ.
         """
-        pairs = [(key, value, request.get(key)) for key, value in self._requests.get(_base(*names), {}).items()]
+        earlier = {"body": {}, **self._requests.get(_base(*names), request)}
+        pairs = [(key, value, request.get(key)) for key, value in earlier.items()]
         if changes := [f"{key} was {before}, is {now}" for key, before, now in pairs if before != now]:
             raise ArgumentError(
                 "out",

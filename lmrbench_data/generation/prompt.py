@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import ArgumentError, InputError
-from ..chat.client import Message
+from ..chat.client import CHARACTERS_PER_TOKEN, Message
 from ..dataset.rows import DatasetRow, config_of, contract_of, goals_of, is_method
 from ..loader import CONFIGS, FUNCTION, File, read_archive
 from ..tasks.environments import versions_in
@@ -34,8 +34,6 @@ SETTINGS: dict[str, tuple[bool, str]] = {
     "full-repo": (True, "all"),
 }
 HEADINGS = {"related": "Related code of the repository", "all": "The rest of the repository", "": ""}
-#: Characters per token, for an estimate without a tokenizer; tokens of code are shorter than those of prose.
-CHARACTERS_PER_TOKEN = 3.5
 _PAPER_STEPS = 10
 
 

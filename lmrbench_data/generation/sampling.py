@@ -18,8 +18,10 @@ from ..base.files import now
 from ..base.jobs import Progress
 from ..base.source import MalformedAnswerError
 from ..base.text import one_line
+from ..chat.budget import Tokens
 from ..chat.client import ChatClient, Completion, RequestFailed
 from ..chat.jobs import JobPass
+from ..chat.refusals import Cause
 from ..dataset.rows import DatasetRow, check_contracts, choose_rows, config_of
 from .answer_log import AnswerLog, AnswerSummary, model_name
 from .paper_texts import paper_text
@@ -67,8 +69,8 @@ def estimate(settings: SamplingSettings, rows: Sequence[DatasetRow]) -> dict[str
         "requests": len(missing),
         "kept": len(chosen) * settings.samples - len(missing),
         "prompt_tokens": total,
-        "prompts_usd": price.cost((total, 0)) if price else None,
-        "most_usd": price.cost((total, reply * len(missing))) if price and reply else None,
+        "prompts_usd": price.cost(Tokens(total, 0)) if price else None,
+        "most_usd": price.cost(Tokens(total, reply * len(missing))) if price and reply else None,
     }
 
 
@@ -90,13 +92,13 @@ def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Pro
         log.check_request(sampling.names, sampling.request)
         sampling.client.budget = log.budget(settings, sampling.names[0])
         sampling.run()
-        sampling.summary.unknown_costs = log.unknown_costs
+        sampling.summary.unknown_costs = log.unknown_costs + sampling.client.budget.lost
     return sampling.summary
 
 
 def _choose(settings: SamplingSettings, rows: Sequence[DatasetRow]) -> tuple[Sequence[DatasetRow], Mapping[str, str]]:
     """Return the chosen rows and the paper of each, with all checks that need no server."""
-    chosen = choose_rows(rows, settings.instances)
+    chosen = choose_rows(rows, settings.instances)[: settings.limit]
     check_contracts(chosen, settings.track)
     settings.price()  # fails before any work
     # Read now, so that missing papers are reported before any request, and no paper is read twice.
@@ -158,16 +160,17 @@ class _Sampling(JobPass[_Job]):
             try:
                 return prompt, await self.client.complete(prompt.messages)
             except RequestFailed as error:
-                if not (error.too_long and prompt.can_be_cut):
-                    raise RequestFailed(f"{row['instance_id']}: {error}", reached=error.reached) from error
+                if error.cause is not Cause.LENGTH or not prompt.can_be_cut:
+                    message = f"{row['instance_id']}: {error}"
+                    raise RequestFailed(message, reached=error.reached, cause=error.cause) from error
                 cuts = len(prompt.cut) + 1
 
     def _row(
         self, job: _Job, prompt: Prompt, completion: Completion, duration_s: float, problem: str
     ) -> dict[str, Any]:
         tokens = completion.tokens
-        self.summary.input_tokens += tokens[0] if tokens else 0
-        self.summary.output_tokens += tokens[1] if tokens else 0
+        self.summary.input_tokens += tokens.question if tokens else 0
+        self.summary.output_tokens += tokens.answer if tokens else 0
         metadata = {
             **_version(job.row),
             "prompt_sha256": prompt.sha256,
@@ -175,12 +178,14 @@ class _Sampling(JobPass[_Job]):
             "request": self.request,
             "temperature": completion.temperature,
             "finish_reason": completion.finish_reason,
-            "input_tokens": tokens[0] if tokens else None,
-            "output_tokens": tokens[1] if tokens else None,
+            "input_tokens": tokens.question if tokens else None,
+            "output_tokens": tokens.answer if tokens else None,
             "cost_usd": completion.cost_usd,
             "duration_s": round(duration_s, 3),
             "answered_at": now(),
             **({} if completion.has_system_role else {"system_role": "in the user's message"}),
+            **({"cut_by_server": completion.cut_by_server} if completion.cut_by_server else {}),
+            **({"cached_tokens": tokens.cached} if tokens and tokens.cached else {}),
             **({"problem": problem} if problem else {}),
         }
         return {

@@ -4,11 +4,13 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import pydantic
+
 from lmrbench_evaluate.runs.settings import Config, Dataset
 
 from ..base.names import file_name
 from ..base.settings import Settings, option
-from ..chat.endpoint import BaseUrl, JobSettings, RequestSettings
+from ..chat.endpoint import BaseUrl, Body, JobSettings, RequestSettings
 from ..chat.server import address, server_name
 from ..dataset.result_rows import setting_label
 from ..loader import FUNCTION
@@ -18,6 +20,8 @@ Track = Annotated[
 ]
 Name = Annotated[str, option(..., "Model name to record in the rows (default: --model).")]
 Samples = Annotated[int, option(..., "Answers per instance.", "--samples", "-k", ge=1, le=1000)]
+
+Limit = Annotated[int | None, option(..., "Only the first instances, this many, for a pilot (default: all).", ge=1)]
 
 
 class PromptSettings(Settings):
@@ -46,6 +50,7 @@ class SamplingSettings(PromptSettings, RequestSettings):
     timeout_s: float = option(600.0, "Seconds per request.", "--timeout", ge=0.1)
     name: Name = ""
     samples: Samples = 1
+    limit: Limit = None
     temperature: float | None = option(None, "Sampling temperature (default: the server's).", ge=0, le=2)
 
     @property
@@ -62,7 +67,7 @@ class SamplingSettings(PromptSettings, RequestSettings):
 
     def request(self) -> dict[str, Any]:
         """Return what shapes a request, besides instance, setting and track."""
-        names = ("model", "paper", "paper_pages", "temperature", "max_tokens", "max_prompt_tokens")
+        names = ("model", "paper", "paper_pages", "temperature", "max_tokens", "max_prompt_tokens", "body")
         server = server_name(address(self.base_url))
         return {"base_url": server, **{name: getattr(self, name) for name in names}}
 
@@ -79,6 +84,7 @@ class AgentSettings(JobSettings):
     base_url: BaseUrl = None
     track: Track = "paper"
     samples: Samples = 1
+    limit: Limit = None
     workers: int = option(2, "Parallel containers.", "--workers", "-w", ge=1, le=256)
     max_steps: int | None = option(100, "Replies of the model per answer.", ge=1)
     timeout_s: float = option(1800.0, "Seconds per answer.", "--timeout", ge=1)
@@ -86,11 +92,12 @@ class AgentSettings(JobSettings):
         None, "CPU seconds that the container may use per answer (default: the row's budget, if it has one).", ge=1
     )
     max_tokens: int | None = option(None, "Token limit of one reply, reasoning included (default: the agent's).", ge=1)
+    body: Body = pydantic.Field(default_factory=dict)
     dataset: Dataset = "embedded"
     config: Config = FUNCTION
 
     def request(self) -> dict[str, Any]:
         """Return what shapes an answer, besides instance and track."""
-        names = ("agent", "model", "max_steps", "timeout_s", "cpu_budget", "max_tokens")
+        names = ("agent", "model", "max_steps", "timeout_s", "cpu_budget", "max_tokens", "body")
         server = server_name(address(self.base_url))
         return {"base_url": server, **{name: getattr(self, name) for name in names}}

@@ -22,13 +22,13 @@ from lmrbench_evaluate.reports.scores import score_runs
 from lmrbench_evaluate.reports.tally import Tally
 from support.command_line import in_process
 from support.judging import SUBTLE, WRONG, Judging, candidate, verdict
-from support.openai_server import Reply, Request, Server, opinion
+from support.openai_server import Reply, Request, Server, completion, opinion
 from support.toy import TOY_ANSWER, patch_that_writes
 
 ROW_KEYS = {
     *("instance_id", "prediction_sha256", "judge_model", "prompt_version", "vote", "status", "category", "algorithm"),
     *("implementation", "rationale", "error", "input_tokens", "output_tokens", "cost_usd", "duration_s", "judged_at"),
-    *("track", "base_url", "by", "reason", "temperature", "counted"),
+    *("track", "base_url", "by", "reason", "temperature", "counted", "body", "cut_by_server"),
 }
 PRICES = "judge-1: {input_per_mtok: 2.5, output_per_mtok: 10}\n"
 
@@ -126,9 +126,40 @@ def test_pass_that_ends_early_knows_malformed_answers_and_says_why_a_judgement_f
     assert "model is loading" in make_report([judging.run]).to_html()
 
 
+def test_cut_reply_is_not_asked_for_again_with_the_same_limit(judging: Judging, server: Server) -> None:
+    judging.evaluate(TOY_ANSWER)
+    server.judge = lambda request: Reply(body=completion('{"category": "C', finish_reason="length"))
+    assert "cut at max_tokens" in judging.here(endpoint={"max_tokens": 50}).first_error
+    assert len(server.requests) == 1
+
+
+def test_lost_request_of_a_judge_is_of_unknown_cost(judging: Judging, server: Server, tmp_path: Path) -> None:
+    """The next call knows it from the log."""
+    judging.evaluate(TOY_ANSWER, WRONG)
+    (tmp_path / "prices.yaml").write_text(PRICES)
+    server.judge = lambda request: Reply(body=completion("x"), delay_s=3)
+    limits = {"timeout_s": 1.0, "retries": 0, "prices": tmp_path / "prices.yaml", "max_cost": 1.0}
+    done = judging.here(workers=1, endpoint=limits)
+    assert (done.cost_usd, len(server.requests)) == (None, 1)
+    assert judging.here(workers=1, endpoint=limits).stopped.startswith("cost unknown: 1 request without cost")
+    assert len(server.requests) == 1
+
+
+def test_judges_with_other_parameters_do_not_mix(judging: Judging, server: Server) -> None:
+    judging.evaluate(TOY_ANSWER)
+    judging.here()
+    body = {"top_p": 0.5, "reasoning_effort": "low"}
+    assert [judging.here(endpoint={"body": body}).asked for _ in range(2)] == [1, 0]
+    assert [json.loads(judge.body or "{}") for judge in JudgementLog.judges(judging.file)] == [{}, body]
+    assert server.requests[-1].body.items() >= body.items()
+    assert judging.judge("--body", "top_p=0.5", "--body", 'reasoning_effort="low"').returncode == 0
+    assert len(server.requests) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (("--body", "top_p"), "--body: top_p is not KEY=JSON"),
         (("--max-cost", "1"), "--max-cost: needs prices"),
         (("--instance", "nope"), "not in this run"),
         (("--dataset", "nowhere"), "no such folder"),

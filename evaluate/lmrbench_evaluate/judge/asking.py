@@ -5,6 +5,7 @@ their `Prompt` and in the type of their log.
 """
 
 import asyncio
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +17,9 @@ from lmrbench_data.base.jobs import Progress
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.base.text import error_line
 from lmrbench_data.chat.budget import Budget, CostLimit, Spent
-from lmrbench_data.chat.client import CUT, ChatClient, Completion, RequestFailed
+from lmrbench_data.chat.client import CUT, FILTERED, ChatClient, Completion, RequestFailed
 from lmrbench_data.chat.jobs import JobPass, JobSummary
+from lmrbench_data.chat.refusals import Cause
 
 from ..predictions.prediction import AnswerKey
 from ..runs.settings import JudgeSettings
@@ -102,7 +104,8 @@ class Asking(JobPass[Vote]):
     ) -> None:
         self.prompt, self.votes, self.log = prompt, votes, log
         client = ChatClient(settings, temperature=prompt.temperature, schema=prompt.schema, schema_name=prompt.name)
-        self.judge = Judge(settings.model, prompt.version, client.server)
+        body = json.dumps(settings.body, sort_keys=True) if settings.body else ""
+        self.judge = Judge(settings.model, prompt.version, client.server, body)
         super().__init__(client, JudgeSummary(judge=self.judge), settings.workers, progress)
         spent = log.spent[settings.model]
         client.budget = Budget(settings.max_cost, settings.price(), spent.cost_usd, spent.unknown)
@@ -180,6 +183,9 @@ class Asking(JobPass[Vote]):
                     break
                 except Unreadable as error:
                     problem = CUT if completion.finish_reason == "length" else str(error)
+            if completion.finish_reason in ("length", FILTERED):  # it would end the same way again
+                failure = RequestFailed(f"no readable answer: {problem}", reached=completion.finish_reason == FILTERED)
+                break
             messages = question.messages
             if completion.text.strip():
                 echo = {"role": "assistant", "content": completion.text[:_MAX_ECHO]}
@@ -188,18 +194,20 @@ class Asking(JobPass[Vote]):
         else:
             failure = RequestFailed(f"no readable answer in {ATTEMPTS} attempts: {problem}", reached=False)
         self.summary.asked += 1
-        is_too_long = failure is not None and failure.too_long and question.is_mostly_candidate
-        tokens = [completion.tokens or (0, 0) for completion in completions]
-        costs = [completion.cost_usd for completion in completions]
+        is_too_long = failure is not None and failure.cause is Cause.LENGTH and question.is_mostly_candidate
+        tokens = [completion.tokens for completion in completions if completion.tokens]
+        is_lost = failure is not None and failure.is_billed
+        costs = [completion.cost_usd for completion in completions] + [None] * is_lost
         facts = {
             "error": str(failure or ""),
             "reason": TOO_LONG if is_too_long else "",
             "temperature": completions[-1].temperature if completions else None,
-            "input_tokens": sum(sent for sent, _ in tokens),
-            "output_tokens": sum(received for _, received in tokens),
-            "counted": all(completion.tokens for completion in completions),
+            "input_tokens": sum(item.question for item in tokens),
+            "output_tokens": sum(item.answer for item in tokens),
+            "counted": len(tokens) == len(completions) and not is_lost,
             "cost_usd": None if None in costs else sum(filter(None, costs)),
             "duration_s": round(time.monotonic() - started, 3),
+            "cut_by_server": next((done.cut_by_server for done in completions if done.cut_by_server), ""),
         }
         label = self._write(job, reply, **facts)
         if failure and not is_too_long:

@@ -35,11 +35,13 @@ class Judge(NamedTuple):
     prompt_version: str
     server: str = ""
     """Its address; empty for rows that do not name it."""
+    body: str = ""
+    """JSON of the parameters that the user added to each request; empty for none."""
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> "Judge":
         """Return the judge that a row names."""
-        return cls(row["judge_model"], row["prompt_version"], row["base_url"])
+        return cls(row["judge_model"], row["prompt_version"], row["base_url"], row["body"])
 
 
 class VoteKey(NamedTuple):
@@ -66,6 +68,7 @@ class VoteRow(BaseModel):
     judge_model: str
     base_url: str = ""
     prompt_version: str
+    body: str = ""
     vote: int = 0
     status: Literal["judged", "not_judged", "judge_error"]
     by: str = BY_MODEL
@@ -79,6 +82,8 @@ class VoteRow(BaseModel):
     counted: bool = True
     """False if the server did not report its tokens, so that the cost is unknown."""
     cost_usd: float | None = 0.0
+    cut_by_server: str = ""
+    """The numbers of tokens sent and read, if the server read far fewer."""
     duration_s: float = 0.0
     judged_at: str = Field(default_factory=now)
 
@@ -115,6 +120,7 @@ class VoteLog(Ledger):
             "judge_model": key.judge.model,
             "base_url": key.judge.server,
             "prompt_version": key.judge.prompt_version,
+            "body": key.judge.body,
             "vote": key.vote,
             "status": JUDGED if opinion else NOT_JUDGED if facts.get("reason") else JUDGE_ERROR,
             **(opinion.model_dump(mode="json", by_alias=True) if opinion else dict.fromkeys(self.OPINION.model_fields)),

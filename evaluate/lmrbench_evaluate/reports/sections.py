@@ -127,7 +127,8 @@ def explanations(report: "Report") -> list[str]:
         lines.append(
             "Dollars per reproduced or robust instance: the cost of all answers, including wrong ones, divided by the "
             "number of reproduced or robust answers. Answers without a stated cost are left out of both. Dollars and "
-            "CPU seconds of a reproduced answer are means over the reproduced answers alone."
+            "CPU seconds of a reproduced answer are means over the reproduced answers alone. Dollars are an upper "
+            "bound if the server read tokens from a cache whose price was not stated."
         )
     if any(score.overall.judged for score in scores):
         lines.append(

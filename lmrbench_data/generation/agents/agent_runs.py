@@ -70,7 +70,8 @@ def run_agent(settings: AgentSettings, rows: Sequence[DatasetRow], progress: Pro
     settings.price()  # fails before any work
     agent = open_agent(settings.agent, settings.agent_files)
     address_and_key(settings.base_url)
-    name, chosen = model_name(settings.name or settings.model), choose_rows(rows, settings.instances)
+    name = model_name(settings.name or settings.model)
+    chosen = choose_rows(rows, settings.instances)[: settings.limit]
     check_contracts(chosen, settings.track)
     with AnswerLog.open(settings.out / PREDICTIONS) as file, DockerSandbox() as sandbox:
         names = name, f"agent:{agent.name}", settings.track

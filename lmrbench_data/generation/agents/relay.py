@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...base.text import one_line
 from ...chat.budget import Budget, Tokens, read_tokens
-from ...chat.dialect import LIMITS
+from ...chat.refusals import LIMITS
 from ...chat.server import REASON, address_and_key, connect, get
 from .allowed import NotAllowed, read_request
 

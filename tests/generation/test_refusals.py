@@ -1,0 +1,347 @@
+"""Refusals of servers, in the words of many of them: each has one cause, and the cause decides what happens."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lmrbench_data as lmr
+from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.loader import row_sha256
+from lmrbench_data.tasks.manifest import load_benchmark
+from support.command_line import in_process
+from support.openai_server import Reply, Request, Server, completion
+from support.toy import TOY_ANSWER
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with Server() as running:
+        running.judge = lambda request: TOY_ANSWER
+        yield running
+
+
+@pytest.fixture
+def options(server: Server, toy_row: DatasetRow, tmp_path: Path) -> dict[str, Any]:
+    """A model, a file and two instances that are the toy task under other names."""
+    rows = [{**toy_row, "instance_id": f"toy-{name}"} for name in "ab"]
+    write_dataset([{**row, "row_sha256": row_sha256(row)} for row in rows], tmp_path / "toy", load_benchmark())
+    files = {"out": tmp_path / "p.jsonl", "dataset": str(tmp_path / "toy")}
+    return {"model": "m", "base_url": server.base_url, "workers": 1, **files}
+
+
+def rows_of(options: dict[str, Any]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in options["out"].read_text().splitlines()]
+
+
+def error(message: str, status: int = 400, **fields: Any) -> Reply:
+    return Reply(status, {"error": {"message": message, **fields}})
+
+
+def refuse(server: Server, reply: Reply, word: str = "", first: int = 0) -> None:
+    """Refuse prompts with a word in them, and all requests before the one of this number."""
+
+    def judge(request: Request) -> str | Reply:
+        is_refused = len(server.requests) <= first if first else word in request.user
+        return reply if is_refused else TOY_ANSWER
+
+    server.judge = judge
+
+
+LENGTH = [
+    error("Bad request.", code="context_length_exceeded"),
+    error("Fehler", type="exceed_context_size_error", n_ctx=6144),
+    error("Provider returned error", metadata={"raw": '{"message":"prompt is too long: 208310 tokens > 200000"}'}),
+    error("Input tokens exceed the configured limit of 6000 tokens. Please reduce the length of the messages."),
+    error("The input token count (11800) exceeds the maximum number of tokens allowed (6000)."),
+    error("`inputs` tokens + `max_new_tokens` must be <= 4097. Given: 5000 `inputs` and 512 `max_new_tokens`", 422),
+    error("'max_tokens' is too large: 900. This model's maximum context length is 6,000, your request has 5,436",
+          param="max_tokens"),
+    error("input length and `max_tokens` exceed context limit: 188240 + 900 > 188500", type="invalid_request_error"),
+    error("Range of input length should be [1, 30720]", code="invalid_parameter_error"),
+    error("Prompt contains 65673 tokens, too large for model with 32768 maximum context length"),
+    error("Invalid request: Your request exceeded model token limit: 8192", type="invalid_request_error"),
+    error("Requested tokens (5940) exceed context window of 5120", 500),
+    Reply(413, b"<html>Request Entity Too Large"),
+    Reply(400, {"object": "error", "message": "Input is too long for requested model.", "code": 400}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("reply", LENGTH, ids=range(len(LENGTH)))
+def test_prompt_that_is_too_long_is_cut(reply: Reply, server: Server, options: dict[str, Any]) -> None:
+    refuse(server, reply, "OFFSET = 0.0")
+    done = lmr.generate(**options, instances=["toy-a"], max_tokens=900)
+    assert done.complete, done.first_error
+    assert [row["metadata"]["cut"] for row in rows_of(options)] == [["file helpers.py"]]
+    assert [request.body["max_completion_tokens"] for request in server.requests] == [900, 900]
+
+
+LIMIT = [
+    error("max_completion_tokens is too large: 9000. This model supports at most 512 completion tokens."),
+    error(
+        "max_tokens: 9000 > 8192, which is the maximum allowed number of output tokens", type="invalid_request_error"
+    ),
+    error("Range of max_tokens should be [1, 8192]", code="invalid_parameter_error"),
+    error("`max_tokens` must be less than or equal to `8192`, the maximum value is less than the `context_window`"),
+    error("This model's maximum context length is 4,096 tokens, your request has 300 (9000 > 4096 - 300): max_tokens"),
+    error("maxOutputTokens is 9000 but the supported range is from 1 (inclusive) to 8193 (exclusive)."),
+]
+
+
+@pytest.mark.parametrize("reply", LIMIT, ids=range(len(LIMIT)))
+def test_limit_that_is_too_large_is_one_line_and_never_dropped(
+    reply: Reply, server: Server, options: dict[str, Any]
+) -> None:
+    server.judge = lambda request: reply
+    with pytest.raises(ArgumentError, match=r"^max_tokens: the server .* does not take 9000: HTTP 400: "):
+        lmr.generate(**options, max_tokens=9000)
+    assert len(server.requests) == 1
+    server.judge = lambda request: error("Unsupported parameter", param=set(request.body).intersection(NAMES).pop())
+    assert "Unsupported" in lmr.generate(**options, instances=["toy-a"], max_tokens=9000, retries=0).first_error
+    assert [NAMES & request.body.keys() for request in server.requests[1:]] == [{name} for name in sorted(NAMES)]
+
+
+NAMES = {"max_completion_tokens", "max_tokens"}
+CREDIT = [
+    error("Your credit balance is too low to access the API. Go to Plans & Billing.", type="invalid_request_error"),
+    error("Access denied, please make sure your account is in good standing.", code="Arrearage"),
+    error("Budget has been exceeded! Current cost: 0.1, max budget: 0.05", type="budget_exceeded"),
+    error("Sorry", code="insufficient_balance"),
+    error("Your newly created team doesn't have any credits yet.", 403),
+    error("You exceeded your current quota, please check your plan", 429, code="insufficient_quota"),
+]
+
+
+@pytest.mark.parametrize("reply", CREDIT, ids=range(len(CREDIT)))
+def test_credit_that_ends_ends_the_run(reply: Reply, server: Server, options: dict[str, Any]) -> None:
+    server.judge = lambda request: TOY_ANSWER if len(server.requests) == 1 else reply
+    with pytest.raises(InfraError, match="the account has no credit left: HTTP 4"):
+        lmr.generate(**options, samples=4)
+    assert (len(rows_of(options)), len(server.requests)) == (1, 2)
+
+
+ACCESS = [
+    error("Server is pinned to org/model"),
+    error("/chat/completions: Invalid model name passed in model=m. Call `/v1/models` to view available models."),
+    error("No connected db.", type="no_db_connection", code="400"),
+    error("The model `m` does not exist", code="model_not_found"),
+    error("Model 'm' not found, try pulling it first"),
+    error("No models loaded. Please load a model."),
+    error("API key not valid. Please pass a valid API key.", reason="INVALID_ARGUMENT"),
+    Reply(422, {"detail": [{"loc": ["body", "model"], "msg": "unknown model", "input": "temperature"}]}),
+]
+
+
+@pytest.mark.parametrize("reply", ACCESS, ids=range(len(ACCESS)))
+def test_wrong_model_or_key_ends_the_run_at_the_first_request(
+    reply: Reply, server: Server, options: dict[str, Any]
+) -> None:
+    server.judge = lambda request: reply
+    with pytest.raises(InputError, match="refuses the model 'm' or the key in OPENAI_API_KEY: HTTP 4"):
+        lmr.generate(**options, temperature=0.5)
+    assert len(server.requests) == 1
+
+
+FILTER = [
+    error("The prompt triggered the content management policy.", code="content_filter"),
+    error("Invalid prompt: please try again with another prompt.", code="invalid_prompt", type="invalid_request_error"),
+    error("Input data may contain inappropriate content.", code="data_inspection_failed"),
+    error("Your request was rejected as a result of our safety system."),
+    error("x requires moderation and your input was flagged", 403, metadata={"reasons": ["violence"]}),
+]
+
+
+@pytest.mark.parametrize("reply", FILTER, ids=range(len(FILTER)))
+def test_filtered_prompt_is_a_row_if_others_are_answered(
+    reply: Reply, server: Server, options: dict[str, Any], toy_row: DatasetRow
+) -> None:
+    """The first request is refused, before the server is known to answer any."""
+    refuse(server, reply, first=1)
+    server.script = []
+    assert lmr.generate(**options).complete
+    refuse(server, reply, first=99)
+    everything = lmr.generate(**{**options, "out": options["out"].with_name("q.jsonl")})
+    assert (everything.errors, everything.asked) == (2, 0)
+    options["samples"] = 2
+    done = lmr.generate(**options, temperature=None)
+    assert (done.complete, done.unusable, done.asked) == (True, 2, 2)
+    facts = rows_of(options)[-1]["metadata"]
+    assert facts["problem"].startswith("refused (content_filter): ")
+    assert (facts["finish_reason"], facts["output_tokens"]) == ("content_filter", 0)
+    assert lmr.generate(**options).kept == 4
+
+
+@pytest.mark.parametrize("text", ["Provider returned error", "We could not parse the JSON body of your request.", ""])
+def test_passing_refusal_repeats_the_same_request(text: str, server: Server, options: dict[str, Any]) -> None:
+    server.script = [error(text)]
+    assert lmr.generate(**options, temperature=0.8).complete
+    assert {row["metadata"]["temperature"] for row in rows_of(options)} == {0.8}
+    assert server.requests[0].body == server.requests[1].body
+    server.judge = lambda request: error(text)
+    assert "HTTP 400" in lmr.generate(**{**options, "out": options["out"].with_name("q.jsonl")}, retries=0).first_error
+    assert len(server.requests) == 5, "no repetition without retries"
+
+
+def test_only_the_named_parameter_is_left_out(
+    server: Server, options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    listed = "Unsupported parameter: 'temperature'. Supported: max_completion_tokens, stream."
+    server.judge = lambda request: error(listed) if "temperature" in request.body else TOY_ANSWER
+    assert lmr.generate(**options, temperature=0.8, max_tokens=900).complete
+    assert [row["metadata"]["temperature"] for row in rows_of(options)] == [None, None]
+    assert {request.body["max_completion_tokens"] for request in server.requests} == {900}
+    assert caplog.messages == ["m: the server does not accept temperature"]
+
+
+# --- replies ----------------------------------------------------------------------------------------------------------
+
+
+def test_ignored_limit_is_sent_by_its_other_name(
+    server: Server, options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    server.judge = lambda request: Reply(body=completion(TOY_ANSWER, usage=(10, request.body.get("max_tokens", 5000))))
+    assert lmr.generate(**options, max_tokens=900).complete
+    assert [NAMES & request.body.keys() for request in server.requests] == [{"max_completion_tokens"}, {"max_tokens"}]
+    [warning] = caplog.messages
+    assert "ignores max_completion_tokens (5,000 tokens, not 900); max_tokens is sent instead" in warning
+
+
+def test_stream_nobody_asked_for_is_no_answer(server: Server, options: dict[str, Any]) -> None:
+    chunk = {"choices": [{"index": 0, "delta": {"content": TOY_ANSWER}, "finish_reason": "stop"}]}
+    server.judge = lambda request: Reply(
+        body=f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode(), headers={"Content-Type": "text/event-stream"}
+    )
+    done = lmr.generate(**options)
+    assert (done.errors, done.asked) == (2, 0)
+    assert "the server sends a stream, although stream is false" in done.first_error
+    assert [request.body["stream"] for request in server.requests] == [False, False]
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+def test_answer_among_the_reasoning_is_said(
+    name: str, server: Server, options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    body = completion(None)
+    body["choices"][0]["message"][name] = TOY_ANSWER
+    server.judge = lambda request: Reply(body=body)
+    lmr.generate(**options)
+    assert all(f"the text came as reasoning (in {name})" in row["metadata"]["problem"] for row in rows_of(options))
+    assert len(caplog.messages) == 1
+
+
+def test_prompt_that_the_server_cuts_is_marked(
+    server: Server, options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    long = {"paper_text": "Each number is multiplied. " * 1000}
+    rows = [{**row, **long} for row in lmr.load(options["dataset"]).to_list()]  # type: ignore[attr-defined]
+    write_dataset(
+        [{**row, "row_sha256": row_sha256(row)} for row in rows], options["out"].parent / "long", load_benchmark()
+    )
+    options["dataset"] = str(options["out"].parent / "long")
+    server.script = [Reply(body=completion(TOY_ANSWER, usage=(6000, 9)))]
+    lmr.generate(**options)
+    whole, cut = rows_of(options)
+    assert "cut_by_server" not in whole["metadata"]
+    assert cut["metadata"]["cut_by_server"].endswith(" tokens sent, 1,000 read")
+    assert caplog.messages == [f"m: the server seems to cut prompts ({cut['metadata']['cut_by_server']}); "
+                               "raise the context length that it runs with"]  # fmt: skip
+
+
+# --- costs ------------------------------------------------------------------------------------------------------------
+
+DETAILS = {"prompt_tokens_details": {"cached_tokens": 900}}
+
+
+@pytest.mark.parametrize(
+    ("usage", "price", "cost"),
+    [
+        ({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 1110}, "", "0.0022 USD"),
+        ({"prompt_tokens": 100, "completion_tokens": 1010, "total_tokens": 1110}, "", "0.0022 USD"),
+        ({"prompt_tokens": 1000, "completion_tokens": 100, **DETAILS}, "", "0.0022 USD"),
+        ({"prompt_tokens": 1000, "completion_tokens": 100, **DETAILS}, ", cached_input_per_mtok: 0.1", "0.0006 USD"),
+        ({"prompt_tokens": 1000, "completion_tokens": 100, "prompt_cache_hit_tokens": 900}, "", "0.0022 USD"),
+    ],
+)
+def test_cost_counts_reasoning_and_cached_tokens(
+    usage: dict[str, Any], price: str, cost: str, server: Server, options: dict[str, Any], tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(f"m: {{input_per_mtok: 1, output_per_mtok: 1{price}}}\n")
+    server.judge = lambda request: Reply(body={**completion(TOY_ANSWER), "usage": usage})
+    assert lmr.generate(**options, prices=prices).cost == cost
+
+
+NO_COMPLETION = [
+    (Reply(body=completion(TOY_ANSWER), delay_s=3), "unknown"),
+    (Reply(body={"choices": []}), "unknown"),
+    (Reply(body={"choices": [], "usage": {"prompt_tokens": 6000, "completion_tokens": 0}}), "0.0060 USD"),
+]
+
+
+@pytest.mark.parametrize(("reply", "cost"), NO_COMPLETION, ids=range(len(NO_COMPLETION)))
+def test_billed_request_without_an_answer_counts(
+    reply: Reply, cost: str, server: Server, options: dict[str, Any], tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("m: {input_per_mtok: 1, output_per_mtok: 1}\n")
+    server.judge = lambda request: reply
+    done = lmr.generate(**options, prices=prices, max_cost=0.001, timeout_s=1.0)
+    assert (done.cost, done.asked, done.complete, len(server.requests)) == (cost, 0, False, 1)
+    assert done.stopped.startswith("cost limit reached" if "USD" in cost else "cost unknown: 1 request without cost")
+
+
+# --- parameters of the user's -----------------------------------------------------------------------------------------
+
+
+def test_body_is_sent_recorded_and_compared(server: Server, options: dict[str, Any]) -> None:
+    body = {"reasoning_effort": "high", "chat_template_kwargs": {"enable_thinking": False}}
+    lmr.generate(**options, limit=1, body=body)
+    [row] = rows_of(options)
+    assert row["metadata"]["request"]["body"] == body
+    assert server.requests[0].body.items() >= body.items()
+    for other in ({}, {"reasoning_effort": "low"}):
+        with pytest.raises(ArgumentError, match=r"for other settings \(body was .*'high'"):
+            lmr.generate(**options, body=other)
+
+
+@pytest.mark.parametrize(
+    ("texts", "problem"),
+    [
+        (["reasoning_effort=high"], "reasoning_effort is not KEY=JSON"),
+        (["top_p"], "top_p is not KEY=JSON"),
+        (["top_p=NaN"], "top_p is not KEY=JSON"),
+        (["model=1"], "the harness sets model itself"),
+        (["max_tokens=9"], "the harness sets max_tokens itself"),
+    ],
+)
+def test_wrong_body_is_one_line(texts: list[str], problem: str, server: Server, options: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentError, match=f"^body: {problem}"):
+        lmr.generate(**options, body=texts)
+    assert not server.requests
+
+
+def test_pilot_counts_no_other_instance_and_the_rest_continues_it(
+    server: Server, options: dict[str, Any], tmp_path: Path
+) -> None:
+    line = [
+        "-m",
+        "m",
+        "--base-url",
+        server.base_url,
+        "--dataset",
+        options["dataset"],
+        "--sandbox",
+        "local",
+        "--out",
+        "r",
+    ]
+    for more, asked in ((("--limit", "1"), 1), ((), 2)):
+        done = in_process("run", *line, *more, "--body", "seed=1", "--out", "r", cwd=tmp_path)
+        assert (done.returncode, len(server.requests)) == (0, asked), done.stderr
+        assert len((tmp_path / "r" / "results.jsonl").read_text().splitlines()) == asked
+    assert {request.body["seed"] for request in server.requests} == {1}
