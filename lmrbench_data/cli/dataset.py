@@ -30,7 +30,7 @@ def init(
 ) -> None:
     """Start a benchmark of your own.
 
-    Writes benchmark.yaml and the environments that run its tasks.
+    Writes benchmark.yaml, the environments that run its tasks, and .gitattributes.
 
     Example: lmrbench dataset init tasks --title "My Bench" --name my-bench
     """
@@ -93,13 +93,24 @@ def build(
 def _build_configs(
     benchmark: Path | None, *, shown: bool
 ) -> "tuple[list[Problem], dict[str, list[Task]], dict[str, list[DatasetRow]]]":
-    """Return warnings about drafts, and the finished tasks and their rows by configuration."""
+    """Return warnings about drafts, and the finished tasks and their rows by configuration.
+
+    Raises:
+        InputError: a row would show a line of a reference.
+    """
+    from lmrbench_evaluate.checks.static import ReferenceLines, leaks
+
+    from ..base.errors import InputError
     from ..dataset.build import build_rows
     from ..loader import CONFIGS
     from ..tasks.task_folders import load_tasks
 
     finished, drafts = tasks_and_drafts(None, benchmark)
     tasks = {config: load_tasks([task.name for task in finished], benchmark, config) for config in CONFIGS}
+    references = {task.name: ReferenceLines.of([task]) for task in finished}
+    for task in itertools.chain(*tasks.values()):
+        for problem in (problem for item in task.instances for problem in leaks(task, item, references[task.name])):
+            raise InputError(str(problem))
     with progress_bar("building", shown=shown) as progress:
         return drafts, tasks, {config: build_rows(chosen, progress) for config, chosen in tasks.items()}
 

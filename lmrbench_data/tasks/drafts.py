@@ -75,7 +75,7 @@ def new_task(slug: str, benchmark: Path | None = None) -> Path:
 
 
 def new_benchmark(folder: Path, *, title: str, name: str = "") -> Path:
-    """Write `benchmark.yaml` and `environments/` into a folder that has neither; return the folder.
+    """Write benchmark.yaml, environments/ and .gitattributes into a folder without a benchmark; return the folder.
 
     The environments are copies, so the images that exist already are used.
 
@@ -101,4 +101,7 @@ def new_benchmark(folder: Path, *, title: str, name: str = "") -> Path:
     head = "# The benchmark as a whole. The version changes whenever a row does; the canary is fixed for ever.\n"
     lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in facts.items()]
     write_atomically(folder / "benchmark.yaml", head + "".join(lines))
+    if not (folder / ".gitattributes").exists():
+        rule = "# The bytes of a task count in the dataset's hash: git never converts line ends.\n* -text\n"
+        write_atomically(folder / ".gitattributes", rule)
     return folder

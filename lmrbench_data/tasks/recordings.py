@@ -20,7 +20,7 @@ from .experiments import Tables
 from .task import RECORDED, Instance, Task
 
 #: Version of the format: 2 has levels, and constant outputs once.
-FORM = b"2"
+FORM = "2"
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,33 @@ class Recording:
 
 def inputs_sha256(task: Task, instance: Instance) -> str:
     """Hash the inputs of a recording: reference, cases, seeds, image."""
-    inputs = {
-        **{f"repo/{name}": file for name, file in task.golden_repo(instance).items()},
-        "cases.py": File(task.cases(instance)),
-        "seeds": File(json.dumps(instance.tests.seeds).encode("ascii")),
-        "image": File(task.image_tag.encode("ascii")),
-        "form": File(FORM),
-    }
+    return _hash_inputs(_files(task, instance), instance, task.image_tag)
+
+
+def _files(task: Task, instance: Instance) -> dict[str, File]:
+    repo = {f"repo/{name}": file for name, file in task.golden_repo(instance).items()}
+    return {**repo, "cases.py": File(task.cases(instance))}
+
+
+def _hash_inputs(files: Mapping[str, File], instance: Instance, image: str) -> str:
+    texts = {"seeds": json.dumps(instance.tests.seeds), "image": image, "form": FORM}
+    inputs = {**files, **{name: File(text.encode("ascii")) for name, text in texts.items()}}
     return hashlib.sha256(tar_bytes(inputs)).hexdigest()
+
+
+def _have_other_line_ends(task: Task, instance: Instance, image: str, inputs: str) -> bool:
+    """Return whether files were recorded with other line ends than they have now, as git converts them."""
+    files = _files(task, instance)
+    for end in (b"\n", b"\r\n"):
+        converted = {
+            name: file._replace(data=file.data.replace(b"\r\n", b"\n").replace(b"\n", end))
+            for name, file in files.items()
+            if b"\0" not in file.data
+        }
+        changed = {**files, **converted}
+        if changed != files and _hash_inputs(changed, instance, image) == inputs:
+            return True
+    return False
 
 
 def read_recording(task: Task, instance: Instance) -> Recording:
@@ -61,6 +80,12 @@ def read_recording(task: Task, instance: Instance) -> Recording:
     recording, inputs = _read(task, instance)
     if inputs != inputs_sha256(task, instance):
         path = _paths(task, instance)[0]
+        if _have_other_line_ends(task, instance, recording.image, inputs):
+            folder = task.folder.parent
+            cause = f"git converted the line ends of {task.name} (core.autocrlf) after it was recorded"
+            raise InputError(
+                f"{path}: {cause}; with `* -text` in {folder / '.gitattributes'}, check {folder} out again"
+            )
         raise InputError(f"{path}: was recorded before the task changed; {_command(task, instance)}")
     return recording
 

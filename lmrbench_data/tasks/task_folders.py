@@ -6,6 +6,7 @@ fail).
 
 import contextlib
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,11 @@ from ..loader import CONFIGS, COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED
 from .choices import read_choices, read_text
 from .method_file import METHOD_FILE, altered_id, instance_facts, read_counterfactuals, read_method, read_underspecified
 from .task import Implementation, Instance, Method, Task
+
+#: Copies that editors, Jupyter and merges leave beside a file.
+_COPY = re.compile(
+    r"(^|/)(\.ipynb_checkpoints/|\.history/|#[^/]*#$|\.[^/]*\.sw[a-p]$)|(~|\.(bak|old|orig|rej|save|tmp))$"
+)
 
 
 def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None, config: str = FUNCTION) -> list[Task]:
@@ -149,9 +155,13 @@ def load_task(folder: Path, config: str = "") -> Task:
     Args:
         config: configuration whose instances are checked; all if empty.
     """
-    path = folder / "task.yaml"
+    path, repo = folder / "task.yaml", read_tree(folder / "repo")
     data = read_yaml(path)
     check(data, "task.schema.json", path)
+    if copy := next(filter(_COPY.search, repo), None):
+        raise InputError(
+            f"{folder / 'repo' / copy}: a copy that an editor left, which would show the reference; remove it"
+        )
     implementations = tuple(map(_implementation, data["implementations"]))
     paper = read_text(folder / "paper.md")
     method, facts = read_method(folder)
@@ -165,7 +175,7 @@ def load_task(folder: Path, config: str = "") -> Task:
         counterfactuals=tuple(read_counterfactuals(folder, facts, choices)),
         underspecified=tuple(read_underspecified(folder, facts, choices)),
         paper_source=paper,
-        repo=read_tree(folder / "repo"),
+        repo=repo,
         **{key: value for key, value in data.items() if key != "implementations"},
     )
     for index, item in enumerate(implementations):

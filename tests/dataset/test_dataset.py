@@ -142,6 +142,43 @@ def test_a_recording_belongs_to_the_task_it_was_made_from(toy_benchmark: Path, l
     assert rows_of(toy_benchmark) == built
 
 
+@pytest.mark.parametrize(("recorded", "checked_out"), [("\n", "\r\n"), ("\r\n", "\n")])
+def test_line_ends_that_git_converted_are_named_as_the_cause(
+    recorded: str, checked_out: str, toy_benchmark: Path, local_sandbox: Sandbox
+) -> None:
+    """Of everything that git takes for text, the environment too; but not if the task has changed as well."""
+
+    def convert(end: str) -> None:
+        for path in toy_benchmark.rglob("*"):
+            if path.is_file() and path.suffix != ".gz":
+                path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", end.encode()))
+
+    convert(recorded)
+    record(toy_benchmark, local_sandbox)
+    built = rows_of(toy_benchmark)
+    convert(checked_out)
+    cause = r"git converted the line ends of 90-toy .*; with `\* -text` in .*\.gitattributes, check .* out again"
+    with pytest.raises(InputError, match=cause):
+        rows_of(toy_benchmark)
+    edit(toy_benchmark, "repo/helpers.py", "0.0", "0.5")
+    with pytest.raises(InputError, match="recorded before the task changed"):
+        rows_of(toy_benchmark)
+    edit(toy_benchmark, "repo/helpers.py", "0.5", "0.0")
+    convert(recorded)
+    assert rows_of(toy_benchmark) == built
+
+
+def test_build_refuses_a_copy_of_the_reference_of_any_name(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    (toy_benchmark / "90-toy/repo/older").mkdir()
+    shutil.copy(toy_benchmark / "90-toy/repo/scale.py", toy_benchmark / "90-toy/repo/older/scale copy.txt")
+    record(toy_benchmark, local_sandbox)
+    out = toy_benchmark.with_name("built")
+    command = [LMRBENCH, "dataset", "build", "--benchmark", str(toy_benchmark), "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, out.exists()) == (1, False)
+    assert "error: toy-scale: repo/older/scale copy.txt: shows a line of the reference; remove it: " in done.stderr
+
+
 def test_outputs_that_still_agree_are_not_replaced(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     """Last bits that differ on another CPU must not rewrite files that nobody changed."""
     record(toy_benchmark, local_sandbox)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,16 @@ def test_commands_of_the_page_lead_to_an_evaluated_dataset(sandbox: str, tmp_pat
     [row] = [json.loads(line) for line in (tmp_path / "runs" / "gold" / "results.jsonl").read_text().splitlines()]
     assert (row["instance_id"], row["status"], row["core_status"]) == ("nucleus-filter", "passed", "passed")
     assert "# My Bench 0.1.0" in (tmp_path / "my-bench" / "README.md").read_text()
+
+
+def test_checkout_on_another_system_keeps_the_bytes_of_a_new_benchmark(tmp_path: Path) -> None:
+    benchmark = new_benchmark(tmp_path / "tasks", title="My Bench", name="my-bench")
+    me = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    for words in (["init", "-q"], ["add", "-A"], [*me, "commit", "-qm", "start"]):
+        subprocess.run(["git", *words], cwd=benchmark, check=True)
+    subprocess.run(["git", "clone", "-qc", "core.autocrlf=true", benchmark, tmp_path / "clone"], check=True)
+    for path in (path for path in benchmark.glob("**/*") if path.is_file() and ".git" not in path.parts):
+        assert (tmp_path / "clone" / path.relative_to(benchmark)).read_bytes() == path.read_bytes()
 
 
 def test_wrong_arguments_are_one_line_and_write_nothing(tmp_path: Path) -> None:

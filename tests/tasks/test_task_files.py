@@ -127,6 +127,16 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "goal_file_not_utf8": (write("90-toy/repo/scale.py", b"# \xff"), TASK, "UTF-8"),
     "goal_file_does_not_parse": (write("90-toy/repo/scale.py", b"def scale(:"), TASK, "syntax error in line 1"),
     "link_in_repo": (link("90-toy/repo/helpers.py", "scale.py"), "90-toy/repo/helpers.py", "a link"),
+    **{
+        copy: (write(f"90-toy/repo/{copy}", b""), f"90-toy/repo/{copy}", "a copy that an editor left")
+        for copy in (
+            ".ipynb_checkpoints/scale-checkpoint.py",
+            "scale.py~",
+            ".scale.py.swp",
+            "#scale.py#",
+            "scale.py.orig",
+        )
+    },
     "cases_linked_into_repo": (
         link("90-toy/unit_test/cases.py", "../repo/scale.py"),
         TASK,

@@ -61,11 +61,15 @@ def static_problems(task: Task, instance: Instance, references: ReferenceLines) 
     """Yield too few or unreadable variants, a long instruction, and lines of a reference that models see."""
     problem = functools.partial(Problem, instance.instance_id)
     words = len(instance.instruction.split())
-    is_method = isinstance(instance, Method)
     if words > MAX_INSTRUCTION:
         yield problem("instruction", f"{words} words, at most {MAX_INSTRUCTION}; move conventions to the contract")
     if not isinstance(instance, Altered):  # whose variants are its choices' other options
         yield from _variant_problems(task, instance)
+    yield from leaks(task, instance, references)
+
+
+def leaks(task: Task, instance: Instance, references: ReferenceLines) -> Iterator[Problem]:
+    """Yield each text that models see and that shows a line of a reference."""
     visible = {
         **{f"repo/{name}": file.data for name, file in task.masked_repo(instance).items()},
         "paper.md": task.paper_of(instance).encode(),
@@ -77,11 +81,12 @@ def static_problems(task: Task, instance: Instance, references: ReferenceLines) 
         hidden -= instance.shown_siblings.keys()
     for name, content in visible.items():
         # A repository of many functions repeats some plumbing, which says nothing about the method.
-        own = {instance.instance_id} if is_method and name.startswith("repo/") else set()
+        own = {instance.instance_id} if isinstance(instance, Method) and name.startswith("repo/") else set()
         if found := references.leak(content, sorted(hidden - own)):
             name_of, line = found
             owner = "" if name_of == instance.instance_id else f" of {name_of}"
-            yield problem(name, f"shows a line of the reference{owner}; remove it: {line}")
+            message = f"shows a line of the reference{owner}; remove it: {line}"
+            yield Problem(instance.instance_id, name, message)
 
 
 def _variant_problems(task: Task, instance: Instance) -> Iterator[Problem]:
