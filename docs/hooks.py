@@ -46,8 +46,11 @@ _LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(#[^)\s]*)?(?=\))")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Return the page with its directives replaced."""
-    return DIRECTIVE.sub(lambda found: _made(found[2], found[3] or "", found[4] or ""), markdown)
+    """Return the page with its directives replaced, and links to other files of the project changed for the site."""
+    made = DIRECTIVE.sub(lambda found: _made(found[2], found[3] or "", found[4] or ""), markdown)
+    return _LINK.sub(
+        lambda link: _target("docs/index.md", *link.groups("")) if link[1].startswith("../") else link[0], made
+    )
 
 
 def _made(kind: str, name: str, part: str) -> str:
@@ -98,7 +101,7 @@ def _include(name: str, heading: str) -> str:
     lines = list(_section(_read(name).splitlines(), heading))
     if not lines:
         raise ValueError(f"documentation: {name} has no section {heading!r}")
-    return _LINK.sub(lambda link: _target(name, link[1], link[2] or ""), "\n".join(lines))
+    return _LINK.sub(lambda link: _target(name, *link.groups("")), "\n".join(lines))
 
 
 def _section(lines: list[str], heading: str) -> Iterator[str]:
@@ -116,7 +119,7 @@ def _section(lines: list[str], heading: str) -> Iterator[str]:
 
 
 def _target(name: str, path: str, anchor: str) -> str:
-    """Return the target of an included file's relative link, as seen from a page."""
+    """Return the target of a file's relative link, as seen from a page."""
     target = ((ROOT / name).parent / path).resolve()
     if not target.exists() or not target.is_relative_to(ROOT):
         raise ValueError(f"documentation: {name} links to {path}, which is not there")

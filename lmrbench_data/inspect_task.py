@@ -53,7 +53,7 @@ def lmr_bench(
         paper_pages: pages of the PDF, such as `1-9`; all by default.
         instances: instance ids, as a list or separated by commas; all by default.
         dataset: `embedded`, a folder, or `org/name[@revision]`.
-        config: configuration of the dataset: `function` or `method`.
+        config: configuration of the dataset: `function`, `method`, `counterfactual` or `underspecified`.
         sandbox: sandbox for the tests: `auto`, `docker`, `bwrap` or `local`; not Inspect's own.
         workers: number of concurrent sandboxes.
     """

@@ -49,8 +49,9 @@ INTRO = f"""# {TITLE}
 {_HEADER}
 
 Can language models reproduce language-modelling research? A model gets a paper, a repository with one function masked
-(configuration *function*) or with all functions of the paper's method masked (*method*), and an instruction. Unit tests
-in a container score what it writes."""
+(configuration *function*) or with all functions of the paper's method masked (*method*), and an instruction. The paper
+may also state other decisions than the published ones (*counterfactual*) or leave some open (*underspecified*). Unit
+tests in a container score what the model writes."""
 
 ABOUT = """## How to read this
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ..base.text import counted
 from ..dataset.load import EMBEDDED, rows_by_config
 from ..generation.settings import AgentSettings
 from .options import DatasetSpec, Track, chosen_row, options
@@ -103,5 +104,5 @@ def collect(
     emit(
         {"out": str(out), "rows": len(answers), "replaced": replaced, "empty": empty},
         as_json,
-        f"{out}: {len(answers)} rows added{instead}; evaluate them with {' and '.join(commands)}",
+        f"{out}: {counted(len(answers), 'row')} added{instead}; evaluate them with {' and '.join(commands)}",
     )

@@ -314,7 +314,7 @@ def push(
             print_out(f"{change.instance_id}  {change.column or 'row'}: {change.summary}")
         for name in plan.removed:
             print_out(f"{name}: removed from the repository")
-        print_out(f"{repo} {plan.tag}: {len(plan.rows)} rows, content {plan.sha256[:12]}; {state}")
+        print_out(f"{repo} {plan.tag}: {counted(len(plan.rows), 'row')}, content {plan.sha256[:12]}; {state}")
     if not (dry_run or plan.done):
         if not (yes or as_json):
             typer.confirm(f"Push to {repo} and tag it {plan.tag}? The tag can never move.", abort=True, err=True)

@@ -10,6 +10,7 @@ from lmrbench_evaluate.runs.settings import JudgeSettings, RunSettings
 
 from ..base.names import file_name
 from ..base.settings import option
+from ..base.text import counted
 from .options import BenchmarkFolder, Notes, Sandbox, options
 from .outcomes import judging_status, report_text, run_status, tokens_line, votes_line
 from .output import Json, emit, progress_bar
@@ -131,7 +132,7 @@ def variants(
     emit(
         calibration.as_dict(),
         as_json,
-        f"{judge.model} (prompt {judge.prompt_version}) on {len(calibration.rated)} variants, {track} track",
+        f"{judge.model} (prompt {judge.prompt_version}) on {counted(len(calibration.rated), 'variant')}, {track} track",
         *calibration.tables(),
         *(f"left out: {count} ({reason})" for reason, count in sorted(calibration.left_out.items())),
         tokens_line(summary),

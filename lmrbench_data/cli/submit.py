@@ -23,7 +23,7 @@ def submit(
 ) -> None:
     """Submit a run to a results dataset by pull request.
 
-    Sends results, predictions and logs; a maintainer verifies them before they count.
+    Sends results, predictions and judgements; a maintainer verifies them before they count.
 
     The run must be complete and without infra errors, made in Docker on a published version of the dataset; each row
     must state its track. To create a results dataset, run `hf repos create ORG/results --type dataset`.
@@ -41,7 +41,7 @@ def submit(
     where, size = f"{dataset}@{plan.dataset.tag}", sum(map(len, plan.files.values()))
     if not as_json:
         shown = [f"{name}  {len(content)} bytes" for name, content in sorted(plan.files.items())]
-        about = f"run {plan.run_id} of {plan.user}: dataset {where}, {len(plan.rows)} rows, {size} bytes"
+        about = f"run {plan.run_id} of {plan.user}: dataset {where}, {counted(len(plan.rows), 'row')}, {size} bytes"
         emit(None, as_json, *tables(make_report([run]))[:2], *shown, about)
     result: dict[str, object] = {"run_id": plan.run_id, "rows": len(plan.rows), "bytes": size}
     result |= {"dataset": where, "pull_request": None}
@@ -100,7 +100,7 @@ def verify(
     with progress_bar("verifying", shown=not as_json) as progress:
         summary, verified = repeat(claim, dataset, workers=workers, fresh_seeds=fresh_seeds, progress=progress)
     if verified is None:
-        reason = summary.stopped or f"{summary.infra_errors} infra errors"
+        reason = summary.stopped or counted(summary.infra_errors, "infra error")
         print_err(f"incomplete: {reason}; re-run the command to resume")
         raise typer.Exit(3)
     rows, differing, memorised = len(verified.rows), verified.differing, len(verified.memorised)

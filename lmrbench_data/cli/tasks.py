@@ -129,7 +129,7 @@ def new(
     print_out(f"next: copy the repository to {folder / 'repo'}, replace each TODO, then `lmrbench tasks lint{option}`")
 
 
-export = typer.Typer(help="Export tasks for Harbor and Inspect.", no_args_is_help=True)
+export = typer.Typer(help="Export tasks for Harbor.", no_args_is_help=True)
 
 
 @export.command()

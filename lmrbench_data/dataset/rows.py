@@ -31,7 +31,7 @@ class DeclaredCase(TypedDict):
     goals: NotRequired[
         Annotated[
             list[str],
-            "Functions that the case tests (configuration method); none for an experiment.",
+            "Functions that the case tests (all configurations but function); none for an experiment.",
             METHODS,
         ]
     ]
@@ -122,7 +122,7 @@ class DatasetRow(TypedDict):
     goals: NotRequired[
         Annotated[
             list[Goals],
-            "Files with masked functions (configuration method, in place of the three columns above).",
+            "Files with masked functions (all configurations but function, in place of the three columns above).",
             METHODS,
         ]
     ]
@@ -150,7 +150,7 @@ class DatasetRow(TypedDict):
     golden_files: NotRequired[
         Annotated[
             list[SourceFile],
-            "Goal files of the reference (configuration method, in place of `golden_file`). Not for models.",
+            "Goal files of the reference (all configurations but function, in place of `golden_file`). Not for models.",
             METHODS,
         ]
     ]

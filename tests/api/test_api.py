@@ -127,7 +127,7 @@ def test_instances_without_an_answer_are_said(
     write_dataset([{**row, "row_sha256": row_sha256(row)} for row in rows], Path("lmr-bench"), load_benchmark())
     row = {**ROWS[0], "instance_id": "toy-b"}
     run = evaluate([row])
-    assert "2 of 3 instances have no answer and count as not passed; to leave them out" in caplog.text
+    assert "2 of 3 instances: no answer, so they count as not passed; to leave them out" in caplog.text
     assert run.report().scores[0].overall.as_dict()["robust"]["share"] == 0.3333
     chosen = evaluate([row], instances=["toy-b"])
     assert chosen.report().scores[0].overall.as_dict()["robust"]["share"] == 1.0

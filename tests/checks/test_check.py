@@ -335,7 +335,7 @@ BROKEN_REPOSITORIES = {
     ),
     "demo_that_shows_nothing": (
         ("repo/scale.py", "print(scale", "(scale"),
-        ("demo", "prints 0 lines; print something"),
+        ("demo", "prints 0 lines; print 3 or more"),
     ),
     "demo_that_hangs": (
         ("repo/scale.py", _LOOP, f"    import time; time.sleep(60)\n{_LOOP}"),

@@ -73,7 +73,7 @@ REFUSED_RUNS: list[tuple[dict[str, Any], str]] = [
     ({"timeout_scale": 2.0}, "its time limits were scaled by 2.0"),
     ({"dataset_sha256": "0" * 64}, "no tag has the dataset of this run (000000000000)"),
     ({"predictions": "gold"}, "not a model"),
-    ({"scope": {"another": "Evaluation Metrics"}}, "1 of 1 instances are not in its scope (toy-scale)"),
+    ({"scope": {"another": "Evaluation Metrics"}}, "its scope lacks 1 of 1 instance (toy-scale)"),
 ]
 
 
@@ -188,7 +188,7 @@ def test_predictions_that_cannot_be_published_are_refused(world: World) -> None:
     done = world.verify(1)
     assert (done.returncode, done.stderr.splitlines()[-1].count("cannot be published: ")) == (1, 1), done.stderr
     assert "unknown" in done.stderr
-    assert "1 of 1 rows name no track" in done.stderr
+    assert "1 of 1 row without a track" in done.stderr
     assert world.hub.repo(RESULTS).pull_requests[1].status == "open"
 
 

@@ -15,6 +15,7 @@ import lmrbench_data as lmr
 from lmrbench_data.base.strict_yaml import read_yaml
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.result_rows import PredictionRow, ResultRow
+from lmrbench_data.loader import CONFIGS
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
 from lmrbench_evaluate.verdict.verdict import Status
@@ -85,8 +86,7 @@ def test_a_page_reads_well_as_a_file(page: str) -> None:
     for target, anchor in re.findall(r"\]\(([^)\s#:]*)(?:#([^)\s]+))?\)", text):
         there = (path.parent / target).resolve() if target else path
         assert there.exists(), target
-        # Included text has its anchors only in the file that it comes from.
-        if anchor and there.suffix == ".md" and "<!-- include" not in there.read_text(encoding="utf-8"):
+        if anchor and there.suffix == ".md":
             assert anchor in anchors(there), f"{target}#{anchor}"
     assert not module.DIRECTIVE.search(
         re.sub(r"^(`{3,}|~~~).*?^\1", "", module.on_page_markdown(text), flags=re.M | re.S)
@@ -99,6 +99,23 @@ def test_the_first_page_counts_the_tasks() -> None:
     counts = len(instances), len(tasks), len({implementation.category for implementation in instances})
     page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     assert "{} instances from {} papers in {} categories.".format(*counts) in page
+
+
+def test_pages_name_all_configurations_and_count_their_rows() -> None:
+    def read(name: str) -> str:
+        return (ROOT / name).read_text(encoding="utf-8")
+
+    tasks = load_tasks()
+    rows = {config: sum(len(task.instances_of(config)) for task in tasks) for config in CONFIGS}
+    assert "{}, {}, {} and {} instances from ".format(*rows.values()) in read("docs/comparison.md")
+    assert f" of the {sum(rows.values())} rows of the four configurations" in read("docs/export.md")
+    for config, count in rows.items():
+        assert re.search(rf"^\| .*`{config}`.* \| {count} \|", read("README.md"), re.M)
+        assert f"*{config}*" in read("cards/space/app.py").partition('ABOUT = "')[0]
+        assert (
+            f"`{config}`"
+            in read("lmrbench_data/inspect_task.py").partition("config: configuration")[2].partition("\n")[0]
+        )
 
 
 def test_the_table_of_readers_is_the_same_everywhere() -> None:

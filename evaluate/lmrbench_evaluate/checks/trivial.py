@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lmrbench_data.base.text import counted
 from lmrbench_data.dataset.rows import DatasetRow
 
 from ..verdict.compare import Comparison, first_difference
@@ -52,7 +53,7 @@ def note_on_seeds(row: DatasetRow) -> Finding:
     constant = [case["name"] for case in cases if not case["varies"]]
     core = [case["name"] for case in cases if case["core"] and not case["varies"]]
     error = f"core cases must vary with the seed: {', '.join(core)}" if core else ""
-    note = f"{len(cases) - len(constant)} of {len(cases)} cases vary with the seed"
+    note = f"{len(cases) - len(constant)} of {counted(len(cases), 'case')} vary with the seed"
     note += f"; constant: {', '.join(constant)}" if constant else ""
     return Finding.of(row["instance_id"], SEEDS, error, note)
 

@@ -12,6 +12,7 @@ from lmrbench_data.base.definitions import Module
 from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.limited import call_on_answer
 from lmrbench_data.base.source import FunctionNode, block_end, find_function, first_line, split_lines
+from lmrbench_data.base.text import counted
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of, is_method
 from lmrbench_data.loader import read_archive
 
@@ -134,4 +135,4 @@ def _lines(before: list[str], after: list[str]) -> Iterator[DiffLine]:
 
 
 def _more(count: int) -> list[DiffLine]:
-    return [DiffLine("note", f"{count} more lines")] if count > 0 else []
+    return [DiffLine("note", counted(count, "more line"))] if count > 0 else []

@@ -118,7 +118,7 @@ def collect(
         if not facts.get("complete"):
             warnings.append(f"Run {facts['run_id']} is incomplete: its numbers are not final.")
         if not facts["official_sandbox"]:
-            warnings.append(f"Run {facts['run_id']} ran in the {facts['sandbox']} sandbox, which isolates nothing.")
+            warnings.append(f"Run {facts['run_id']} ran in the {facts['sandbox']} sandbox, which is not official.")
     rows: dict[str, DatasetRow] = {}
     try:
         rows = RunFolder(report.paths[0]).dataset_rows()

@@ -216,8 +216,8 @@ def _run_line(facts: Mapping[str, Any]) -> str:
         f"({escape(facts['dataset_sha256'][:12])})"
     )
     incomplete = "" if facts.get("complete") else ", **incomplete**"
-    official = "" if facts["official_sandbox"] else " (no isolation: not for a leaderboard)"
-    seeds = f", {facts['fresh_seed_count']} fresh seeds" if facts["fresh_seed_count"] else ""
+    official = "" if facts["official_sandbox"] else " (not for a leaderboard)"
+    seeds = f", {counted(facts['fresh_seed_count'], 'fresh seed')}" if facts["fresh_seed_count"] else ""
     return (
         f"{dataset}, sandbox {escape(facts['sandbox'])}{official}{seeds}, "
         f"harness {escape(facts['harness_version'])}, {escape(facts['started_at'])}{incomplete}"

@@ -15,6 +15,7 @@ from typing import Any
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.files import now
 from lmrbench_data.base.jobs import Failures, Progress, follow_jobs
+from lmrbench_data.base.text import counted
 from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.rows import DatasetRow, check_instances, is_method
 from lmrbench_data.loader import check_row, dataset_sha256, recordings_sha256
@@ -149,8 +150,8 @@ def _add_predictions(
             writer.discard()
         raise InputError(f"predictions {source_name(predictions)!r}: {_why_none(predictions, summary.bad_rows)}")
     if unanswered := len(scope.keys() - {key.instance_id for key in keys}):
-        consequence = "have no answer and count as not passed; to leave them out, choose the other `instances`"
-        _log.warning("%d of %d instances %s", unanswered, len(scope), consequence)
+        consequence = "no answer, so they count as not passed; to leave them out, select the other instances"
+        _log.warning("%d of %s: %s", unanswered, counted(len(scope), "instance"), consequence)
     return keys
 
 

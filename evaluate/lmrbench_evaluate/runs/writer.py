@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.files import now, write_atomically
-from lmrbench_data.base.text import listed
+from lmrbench_data.base.text import counted, listed
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.dataset.rows import DatasetRow, config_of, is_altered, is_method
 from lmrbench_data.loader import UNDERSPECIFIED
@@ -93,7 +93,7 @@ class RunWriter:
         # Without any, the wrong file was given.
         if self._positions and (moved := self._results.keep(self._positions.keys())):
             name = self._results.removed.name
-            _log.info("%s: %d results that no longer count moved to %s", self.folder.path, moved, name)
+            _log.info("%s: %s no longer counted, moved to %s", self.folder.path, counted(moved, "result"), name)
         return list(self._positions)
 
     def prediction(self, key: AnswerKey) -> Prediction:

@@ -43,7 +43,7 @@
       }
       shown += visible;
     }
-    $("count").textContent = `${shown} of ${instances.length} instances`;
+    $("count").textContent = `${shown} of ${instances.length} instance${instances.length === 1 ? "" : "s"}`;
   }
 
   function choose(answer, chosen) {
