@@ -109,6 +109,7 @@ def test_pages_name_all_configurations_and_count_their_rows() -> None:
     rows = {config: sum(len(task.instances_of(config)) for task in tasks) for config in CONFIGS}
     assert "{}, {}, {} and {} instances from ".format(*rows.values()) in read("docs/comparison.md")
     assert f" of the {sum(rows.values())} rows of the four configurations" in read("docs/export.md")
+    assert f"golden answers of all {sum(rows.values())} rows passed" in read("docs/results.md")
     for config, count in rows.items():
         assert re.search(rf"^\| .*`{config}`.* \| {count} \|", read("README.md"), re.M)
         assert f"*{config}*" in read("cards/space/app.py").partition('ABOUT = "')[0]
