@@ -39,7 +39,7 @@ def test_command_prints_and_writes_the_same_numbers(name: str, tmp_path: Path) -
 @pytest.mark.parametrize("name", MADE)
 def test_every_form_that_the_help_offers_is_written(name: str, tmp_path: Path) -> None:
     help_text = re.sub(r"[\s│]+", " ", in_process("analyse", name, "--help").stdout)
-    offered = re.findall(r"\.([a-z]+)\b", help_text.partition("--out")[2].partition("(repeatable)")[0])
+    offered = re.findall(r"\.([a-z]+)\b", help_text.partition("Also write a")[2].partition("(repeatable)")[0])
     assert len(offered) == 3
     for form in offered:
         done = in_process("analyse", name, "--out", tmp_path / f"a.{form}")
