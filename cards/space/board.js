@@ -85,6 +85,7 @@ function showPanel(panel) {
   table.nextElementSibling.hidden = isTask || isModel || shown.size > 0;
   table.hidden = isTask || shown.size === 0;
   table.tFoot.hidden = isModel;
+  table.classList.toggle("folded", !isModel);
 
   const all = !isTask && !isModel;
   for (const part of panel.querySelectorAll(".scatter, .tasks")) part.hidden = !all || shown.size === 0;
@@ -135,9 +136,10 @@ element.addEventListener("click", (event) => {
     const again = button.dataset.sort === state.sort;
     change({ sort: button.dataset.sort, reversed: again && !state.reversed });
   }
+  const open = button.getAttribute("aria-expanded") !== "true";
+  if (button.matches(".more, .unfold")) button.setAttribute("aria-expanded", String(open));
+  if (button.classList.contains("more")) button.closest("tr").classList.toggle("open", open);
   if (button.classList.contains("unfold")) {
-    const open = button.getAttribute("aria-expanded") !== "true";
-    button.setAttribute("aria-expanded", String(open));
     for (const row of button.closest("tbody").querySelectorAll("tr.other")) row.hidden = !open;
   }
 });

@@ -8,17 +8,8 @@ from board import Board, Line, Ranked
 
 #: Number of models that have a column, from the top of the ranking.
 MAX_COLUMNS = 25
-#: Outcome → the word in the cell of a single sample.
-MARKS = {
-    "robust": "robust",
-    "reproduced": "core",
-    "failed": "fail",
-    "error": "error",
-    "timeout": "time",
-    "oom": "oom",
-    "malformed": "malf",
-    "missing": "–",
-}
+#: The word of an outcome in the reports of the harness, where it has another one.
+CORE_ONLY = "core only"
 
 
 class Cell(NamedTuple):
@@ -71,6 +62,7 @@ def _cell(line: Line, name: str) -> Cell:
         kind = "robust" if robust == samples else "core" if passed == samples else "some" if reproduced else "failed"
         return Cell(line, f"{passed}/{samples}", kind, story, result.failure)
     outcome = next(key for key, count in result.outcomes.items() if count)
-    kind = {"reproduced": "core"}.get(outcome, outcome if outcome in ("robust", "failed", "missing") else "broken")
-    mark = "memo" if result.memorised and not robust else MARKS.get(outcome, outcome)
+    mark = "memorised" if result.memorised and not robust else CORE_ONLY if outcome == "reproduced" else outcome
+    kind = {"reproduced": "core", "error": "failed"}.get(outcome, outcome)
+    kind = kind if kind in ("robust", "core", "failed", "missing") else "broken"
     return Cell(line, mark, kind, story, result.failure)

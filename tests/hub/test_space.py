@@ -213,11 +213,19 @@ def test_a_full_board_fits_each_screen_in_light_and_dark(board: Leaderboard) -> 
             screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
             board.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
             assert board.browser.execute_script("return document.documentElement.scrollWidth") <= width
+            # On a phone a place is one line, and its details are folded away until it is opened.
+            if width < 600:
+                assert max(place.rect["height"] for place in board.find("#ranking-paper .place")) < 110
+                assert not any(cell.is_displayed() for cell in board.find("#ranking-paper .latest .run"))
+                board.browser.execute_script("for (const one of document.querySelectorAll('.more')) one.click()")
             seen, low = board.browser.execute_script(LOW_CONTRAST)
             assert (seen > 300, low) == (True, []), (theme, width)
             # A place is a row on a wide screen and a card on others; no cell is a few letters wide.
             assert board.find("#ranking-paper thead")[0].is_displayed() == (width > 1000)
             assert all(cell.rect["width"] > 150 for cell in board.find("#ranking-paper .latest .run"))
+            edges = [board.find(f"#{name}")[0].rect for name in ("intro", "board", "about")]
+            assert len({round(edge["x"]) for edge in edges}) == 1
+            assert len({round(edge["x"] + edge["width"]) for edge in edges}) == 1
     board.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 

@@ -95,9 +95,19 @@ def test_figures_show_the_numbers_of_the_report(report: Report) -> None:
             assert end == pytest.approx([100 * bound for bound in share["ci95"]], abs=0.01)
     rates = [line.get_xydata().tolist() for line in drawn["pass-at-k"].lines]
     assert rates == [
-        [[int(k), pytest.approx(100 * rate, abs=0.01)] for k, rate in score["pass_at_k"]["reproduced"].items()]
+        [
+            [pytest.approx(int(k), rel=0.1), pytest.approx(100 * rate, abs=0.01)]
+            for k, rate in score["pass_at_k"]["reproduced"].items()
+        ]
         for score in scores
     ]
+    assert drawn["pass-at-k"].get_ylim() == (0, 100)
+    for container, score in zip(drawn["pass-at-k"].containers, scores, strict=True):
+        [bars] = container.lines[2]
+        ends = score["overall"]["reproduced"]["ci95"]
+        assert bars.get_segments()[0][:, 1] == pytest.approx([100 * end for end in ends], abs=0.01), "of pass@1"
+    labels = drawn["scores"].get_legend_handles_labels()[1]
+    assert labels == ["robust", "reproduced with 95 % CI"]
     stated = [(score["spending"]["cost_usd"], score["overall"]) for score in scores if score["spending"]]
     assert [line.get_xydata().tolist() for line in drawn["cost"].lines] == [
         [[pytest.approx(cost["sum"] / cost["answers"]), pytest.approx(100 * overall["reproduced"]["share"], abs=0.01)]]

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from lmrbench_data.base.names import child_path
-from lmrbench_data.base.shares import Share
+from lmrbench_data.base.shares import Interval, Share, wilson
 from lmrbench_data.base.text import one_line
 from lmrbench_data.base.text_table import csv_cell
 from lmrbench_data.tasks.guessing import chance, reciting
@@ -137,17 +137,19 @@ def draw_readings(scores: Named) -> Figure | None:
 
 
 def draw_pass_at(scores: Named) -> Figure | None:
-    """Draw pass@k at the ranking level over k, one line per model."""
+    """Draw pass@k at the ranking level with its interval over k, one line per model, side by side at each k."""
     shown = [(name, score) for name, score in scores if score.samples > 1]
     if not shown:
         return None
     figure, axes = _plot()
     level, ks = scores[0][1].headline, set[int]()
-    for score, look in _looks(shown):
-        rates = score.pass_at(level)
+    for number, (score, look) in enumerate(_looks(shown)):
+        rates, units = score.pass_at(level), len(score.scope)
         ks |= set(rates)
-        axes.plot(list(rates), [100 * rate for rate in rates.values()], markersize=4, **look)
-    axes.set(xscale="log", xlabel="k (samples)", ylabel=f"pass@k, {level} (%)")
+        places = [k * 1.02 ** (number - (len(shown) - 1) / 2) for k in rates]
+        values, *lengths = zip(*(_percent(rate, wilson(rate * units, units)) for rate in rates.values()), strict=True)
+        axes.errorbar(places, values, lengths, markersize=4, elinewidth=0.8, **look)
+    axes.set(xscale="log", ylim=(0, 100), xlabel="k (samples)", ylabel=f"pass@k, {level} (%)")
     axes.set_xticks(sorted(ks), [str(k) for k in sorted(ks)])
     axes.minorticks_off()
     return _with_legend(figure, axes)
@@ -161,7 +163,8 @@ def draw_cost(scores: Named) -> Figure | None:
     figure, axes = _plot()
     level, costs = scores[0][1].headline, [score.spending.mean("cost_usd") or 0 for _, score in shown]
     for (score, look), cost in zip(_looks(shown), costs, strict=True):
-        value, below, above = _percent(score.overall.share(level))
+        share = score.overall.share(level)
+        value, below, above = _percent(share.value, share.interval)
         axes.errorbar(cost, value, [[below], [above]], linestyle="", markersize=5, elinewidth=0.8, **look)
     axes.set(ylim=(0, 100), xlabel="mean cost per answer (US dollars)", ylabel=f"{level} (% of instances)")
     if 0 < 8 * min(costs) < max(costs):
@@ -193,10 +196,10 @@ def _forest(
         return None
     figure, axes = _rows([name for name, _ in scores], label + only_level(score for _, score in scores))
     places = list(range(len(scores)))
-    values, below, above = zip(*(_percent(share(score)) for _, score in scores), strict=True)
-    axes.errorbar(
-        values, places, xerr=[below, above], fmt="o", color=COLOURS[0], ms=4, label="with 95 % CI", clip_on=False
-    )
+    shares = [share(score) for _, score in scores]
+    values, *lengths = zip(*(_percent(item.value, item.interval) for item in shares), strict=True)
+    main = f"{label.split()[-1]} with 95 % CI"
+    axes.errorbar(values, places, xerr=lengths, fmt="o", color=COLOURS[0], ms=4, label=main, clip_on=False)
     for name, value in others.items():
         shown = [100 * (value(score) or 0) for _, score in scores]
         axes.plot(shown, places, "D", color=COLOURS[1], ms=4, fillstyle="none", label=name)
@@ -204,9 +207,9 @@ def _forest(
     return _with_legend(figure, axes)
 
 
-def _percent(share: Share) -> tuple[float, float, float]:
+def _percent(share: float | None, interval: Interval) -> tuple[float, float, float]:
     """Return a share in percent, and the lengths of its interval below and above it."""
-    value, (low, high) = 100 * (share.value or 0), (100 * bound for bound in share.interval)
+    value, (low, high) = 100 * (share or 0), (100 * bound for bound in interval)
     return value, max(0.0, value - low), max(0.0, high - value)
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from lmrbench_data.base.shares import Share, bounds, percent
+from lmrbench_data.base.shares import Share, bounds, percent, wilson
 from lmrbench_data.base.text import counted
 from lmrbench_data.base.text_table import Table
 from lmrbench_data.tasks.guessing import by_truth, chance, corrected, reciting
@@ -113,15 +113,15 @@ def settled_table(scores: Sequence[ModelScore]) -> Table:
 
 
 def pass_at_table(scores: Sequence[ModelScore], estimate: Callable[[int, int, int], float] = pass_at_k) -> Table:
-    """Make the table of pass@k at both levels, for models with several samples; of pass^k with `all_of_k`."""
+    """Make the table of pass@k with its interval at both levels, for models with several samples; see `pass_at`."""
     several = [score for score in scores if score.samples > 1]
     ks = sorted({k for score in several for k in score.pass_at(score.headline)})
     rows = []
     for score in several:
         for level in levels(scores):
-            rates = score.pass_at(level, estimate)
-            cells = (percent(rates.get(k)) for k in ks)
-            rows.append([column(score, scores), str(level), *cells])
+            rates, units = score.pass_at(level, estimate), len(score.scope)
+            ends = {k: f" ({bounds(wilson(rate * units, units))})" for k, rate in rates.items()}
+            rows.append([column(score, scores), str(level), *(percent(rates.get(k)) + ends.get(k, "") for k in ks)])
     return ["model", "level", *(f"k = {k}" for k in ks)], rows
 
 

@@ -114,9 +114,9 @@ def explanations(report: "Report") -> list[str]:
     lines += _about_readings(with_levels(scores))
     if any(score.samples > 1 for score in scores):
         lines.append(
-            "With several samples, a share is the mean over samples, and the n of its interval is the number of "
-            "instances. pass@k estimates the chance that one of k samples succeeds, pass^k that all k do; both are "
-            "unbiased."
+            "With several samples, a share is the mean over samples, and the n of its interval, as of those of pass@k, "
+            "is the number of instances. pass@k estimates the chance that one of k samples succeeds, pass^k that all k "
+            "do; both are unbiased."
         )
     answered = {name for score in scores for name in score.answers}
     unanswered = sorted({name for score in scores for name in score.scope} - answered)
