@@ -18,6 +18,9 @@ from .names import file_name
 
 _log = logging.getLogger(__name__)
 
+#: Limit of a row: parsed, a hostile one takes up to 54 times its size.
+MAX_LINE_BYTES = 16 * 2**20
+
 
 class Line(NamedTuple):
     """One row of a file, and the bytes at which it starts and ends."""
@@ -35,13 +38,15 @@ def read_log(path: Path, parse: Callable[[bytes], dict[str, Any] | None], fix: s
         fix: what the user can do about a damaged file.
 
     Raises:
-        InputError: a row before the last is malformed.
+        InputError: a row before the last is malformed, or one is too long.
     """
     if not path.exists():
         return
     with path.open("rb") as file:
         start = 0
-        for number, line in enumerate(file, start=1):
+        for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), start=1):
+            if len(line) > MAX_LINE_BYTES:
+                raise InputError(f"{path}:{number}: longer than {MAX_LINE_BYTES >> 20} MiB; {fix}")
             row = parse(line) if line.endswith(b"\n") else None
             if row is None:
                 if line.endswith(b"\n"):

@@ -88,6 +88,16 @@ def test_runs_that_cannot_be_published_are_refused(world: World) -> None:
     assert world.hub.repo(RESULTS).pull_requests == {}
 
 
+def test_every_run_id_is_one_that_verify_accepts(world: World) -> None:
+    stored = world.folder / "runs" / "models" / "run.json"
+    before = stored.read_text()
+    for name, run_id in {"x-" + "y" * 99: "y" * 99, "_run": "run", "été": "t-", "-": "run"}.items():
+        stored.write_text(json.dumps({**json.loads(before), "run_id": name}))
+        done = world.submit("--to", RESULTS, "--dry-run")
+        assert f"run {run_id} of bob" in done.stdout, done.stderr
+    stored.write_text(before)
+
+
 FAULTS: dict[str, tuple[list[Fault], int, str]] = {
     "lost answer to the pull request": ([Fault(r"POST .*/commit/main\?create_pr", "lose")], 0, "already open"),
     "dropped pull request": ([Fault(r"POST .*/commit/main\?create_pr", "drop")], 3, "the Hub does not answer"),
@@ -176,6 +186,15 @@ def test_submitted_verdicts_and_judges_are_not_believed(world: World) -> None:
     assert (rates["bad"]["reproduced"], rates["bad"]["claimed_judged"]) == (0, {"CC": 1})
     assert "\u202e" not in str(record)
     assert "submitted passed, is failed" in world.hub.repo(RESULTS).pull_requests[1].comments[0][1]
+
+
+def test_verdicts_that_were_not_submitted_do_not_agree(world: World) -> None:
+    assert world.submit("--to", RESULTS).returncode == 0
+    [name] = [name for name in world.hub.files(RESULTS, "refs/pr/1") if name.endswith("/results.jsonl")]
+    change_pull_request(world.hub, **{name: None})
+    done = world.verify(1)
+    assert "0 of 3 verdicts equal the submitted ones" in done.stdout, done.stderr
+    assert done.stdout.count(": not among the submitted results") == 3
 
 
 def test_predictions_that_cannot_be_published_are_refused(world: World) -> None:

@@ -73,7 +73,7 @@ def plan_submission(api: "HfApi", run: Path, dataset: str, results_repo: str) ->
     faults = [*_faults(run, facts, rows, [row["instance_id"] for row in dataset_rows]), *table_faults(rows)]
     if faults:
         raise InputError(f"{run}: cannot be submitted: {'; '.join(faults)}")
-    run_id = re.sub(r"[^A-Za-z0-9._-]", "-", facts["run_id"]).lstrip(".-")[-100:]
+    run_id = re.sub(r"[^A-Za-z0-9._-]", "-", facts["run_id"])[-100:].lstrip("._-") or "run"
     files = _files(run, facts, run_id)
     user = check_rights(api, results_repo, write=False)
     _check_free(api, results_repo, run_id)

@@ -6,27 +6,30 @@ are listed; predictions that cannot be evaluated or shown are refused.
 
 import contextlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.jobs import Progress
-from lmrbench_data.base.jsonl import read_log
+from lmrbench_data.base.jsonl import parse_row, read_log
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import CONFIGS, NoConfigError, dataset_sha256
 
 from ..judge.judgement_log import FILE as JUDGEMENTS
-from ..predictions.prediction import AnswerKey
+from ..judge.judgement_log import JudgementLog
+from ..predictions.prediction import AnswerKey, read_predictions
+from ..predictions.sources import BadRow
 from ..runs.evaluation import RunSummary, evaluate
-from ..runs.folder import RESULTS, RunFolder
+from ..runs.folder import PREDICTIONS, RESULTS, RunFolder
 from ..runs.result_log import ResultLog
 from ..runs.settings import RunSettings
 from ..sandbox import open_sandbox
 from .claim import Claim
-from .layout import row_name, shown, table_faults
+from .layout import MAX_ROWS, row_name, shown, table_faults
 
 #: Number of secret seeds of a verification, drawn for it alone.
 FRESH_SEEDS = 2
@@ -72,6 +75,7 @@ def repeat(
         The summary of the run, and its results; None if it is not complete.
     """
     config, rows = _claimed_rows(claim, dataset)
+    submitted = _submitted(claim, rows)
     folder = claim.work_folder / f"run-{fresh_seeds}"
     settings = RunSettings(out=folder, dataset=dataset, config=config, workers=workers, fresh_seeds=fresh_seeds)
     with open_sandbox("docker") as place:
@@ -81,10 +85,7 @@ def repeat(
     if JUDGEMENTS in claim.files:
         shutil.copyfile(claim.files[JUDGEMENTS], folder / JUDGEMENTS)
     results = list(RunFolder(folder).rows())
-    bad = [f"prediction {shown(Path(str(row)).name)}" for row in summary.bad_rows]
-    if faults := [*bad, *table_faults(results)]:
-        raise InputError(f"{claim.where}: cannot be published: {'; '.join(faults[:20])}")
-    differing = list(_differences(claim, results))
+    differing = list(_differences(submitted, results))
     return summary, Verification(claim, folder, {row["instance_id"]: row for row in rows}, results, differing)
 
 
@@ -102,12 +103,36 @@ def _claimed_rows(claim: Claim, dataset: str) -> tuple[str, list[DatasetRow]]:
     raise ArgumentError("dataset", f"{problem}; name the published one, org/name@vX.Y.Z")
 
 
-def _differences(claim: Claim, rows: list[ResultRow]) -> Iterator[str]:
+def _submitted(claim: Claim, rows: list[DatasetRow]) -> dict[AnswerKey, tuple[str, str]]:
+    """Read all files of a claim before anything is evaluated; return the submitted statuses.
+
+    Raises:
+        InputError: a file is damaged or not JSON lines, or the predictions cannot be published.
+    """
+
+    def lines(name: str, parse: Callable[[bytes], dict[str, Any] | None]) -> Iterator[dict[str, Any]]:
+        if name in claim.files:
+            fix = "the submitter has to submit the run again"
+            yield from (line.row for line in read_log(claim.files[name], parse, fix))
+
+    for number, _ in enumerate(lines(PREDICTIONS, lambda line: parse_row(line, {}))):
+        if number == MAX_ROWS:
+            raise InputError(f"{claim.where}: cannot be published: it has more than {MAX_ROWS} rows")
+    keys, bad = [], []
+    for item in read_predictions(claim.files[PREDICTIONS], {row["instance_id"]: row for row in rows}):
+        if isinstance(item, BadRow):
+            bad.append(f"prediction {shown(Path(str(item)).name)}")
+        else:
+            keys.append({"instance_id": item.instance_id, **item.key.as_row()})
+    if faults := [*bad, *table_faults(keys)]:
+        raise InputError(f"{claim.where}: cannot be published: {'; '.join(faults[:20])}")
+    for _ in lines(JUDGEMENTS, JudgementLog.parse):
+        pass
+    return {AnswerKey.of(row).row: (row["status"], row["core_status"]) for row in lines(RESULTS, ResultLog.parse)}
+
+
+def _differences(submitted: Mapping[AnswerKey, tuple[str, str]], rows: list[ResultRow]) -> Iterator[str]:
     """Yield one line for each result that differs from the submitted one, or was not submitted."""
-    if RESULTS not in claim.files:
-        return
-    lines = read_log(claim.files[RESULTS], ResultLog.parse, "the submitter has to submit the run again")
-    submitted = {AnswerKey.of(line.row).row: (line.row["status"], line.row["core_status"]) for line in lines}
     for row in rows:
         theirs, own = submitted.get(AnswerKey.of(row).row), (row["status"], row["core_status"])
         if theirs is None:

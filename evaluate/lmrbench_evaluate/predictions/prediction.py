@@ -36,6 +36,8 @@ GOLD, MASKED = WORDS
 #: The track of a row without one.
 UNSTATED = "unstated"
 MAX_SAMPLE = 1_000_000
+#: Number of bad rows of a source that are kept; the others are counted.
+MAX_BAD_ROWS = 1000
 NEEDED = f"a prediction needs instance_id, model_name_or_path and one of {', '.join(FORMS)}"
 #: Largest number of columns in a message.
 MAX_COLUMNS = 12
@@ -151,7 +153,7 @@ def read_predictions(
     columns: Mapping[str, str] | None = None,
     dataset: str = "",
 ) -> Iterator[Prediction | BadRow]:
-    """Yield the predictions of `source` in order, bad rows among them.
+    """Yield the predictions of `source` in order, the first bad rows among them; the last one counts the others.
 
     Rows without `sample` get the free numbers in order: several answers of one model to one instance are its samples.
 
@@ -177,6 +179,7 @@ def read_predictions(
     theirs: dict[str, None] | None = {}  # columns, until a row has an answer
     #: Rows from the first further sample on, and whether they get a number: a later row may state the next one.
     held: list[tuple[Prediction | BadRow, bool]] = []
+    bad = 0
     for place, raw in rename_columns(raw_rows(source), columns, source_name(source)):
         if theirs is not None and isinstance(raw, dict):
             theirs = None if raw.keys() & FORMS else theirs | dict.fromkeys(raw)
@@ -187,6 +190,9 @@ def read_predictions(
             first = place if is_further else seen.setdefault(item.key.row, place)
             if first != place:
                 item = BadRow(place, f"duplicate of {first} (same instance, model, setting, track and sample)")
+        bad += isinstance(item, BadRow)
+        if isinstance(item, BadRow) and bad > MAX_BAD_ROWS:
+            continue
         if held or is_further:
             held.append((item, is_further))
         else:
@@ -200,6 +206,8 @@ def read_predictions(
         yield item
     if seen and theirs:
         raise ArgumentError("map", f"no row of {source_name(source)} has an answer; {wrong_columns(theirs)}")
+    if bad > MAX_BAD_ROWS:
+        yield BadRow(source_name(source), f"{bad - MAX_BAD_ROWS} more rows cannot be evaluated")
     if numbered := sum(is_further for _, is_further in held):
         message = f"{counted(numbered, 'row')} without `sample` counted as further samples of their instances"
         _log.warning("predictions %r: %s", source_name(source), message)
