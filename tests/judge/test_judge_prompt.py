@@ -90,8 +90,9 @@ def test_other_files_of_a_patch_are_shown_and_harmless(toy_row: dict[str, Any]) 
         "helpers.py": "# nothing\n" * 5000,
     }
     user = shown(toy_row, patch_that_writes(toy_row, files), "model_patch")
-    assert "CANDIDATE'S CHANGE OF THE FILE more.py" in user
-    assert "CHANGE OF THE FILE README.md" not in user
+    assert "CANDIDATE'S CHANGE OF ANOTHER FILE, NUMBER 1" in user
+    assert "\nmore.py:\n" in user
+    assert "\nREADME.md:\n" not in user
     assert ORDER not in check_blocks(user)
 
 

@@ -17,6 +17,8 @@ from lmrbench_data.base.source import FunctionNode, SourceError, parse
 _MAX_TYPE = 100
 #: Code with one of these names may read any other name without mentioning it.
 _LOOKS_AT_NAMES = frozenset({"dir", "eval", "exec", "f_locals", "getattr", "globals", "locals", "vars", "__dict__"})
+#: Variables of a module that Python itself reads, as names.
+_READ_BY_PYTHON = frozenset({"__all__", "__name__", "__package__", "__path__"})
 _TEXT = (str, bytes)
 
 
@@ -105,9 +107,12 @@ class _Bare(ast.NodeTransformer):
         """Return whether an assignment binds strings to names that nothing reads (class attributes aside)."""
         if value is None or self._scope is ast.ClassDef or self._read & _LOOKS_AT_NAMES:
             return False
-        if not any(isinstance(part, ast.Constant) and isinstance(part.value, _TEXT) for part in ast.walk(value)):
+        parts = (part.value for part in ast.walk(value) if isinstance(part, ast.Constant))
+        texts = [part for part in parts if isinstance(part, _TEXT)]
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        are_names = all(re.fullmatch(r"[\w.]+", str(text)) for text in texts)
+        if not texts or (are_names and _READ_BY_PYTHON.intersection(names)):
             return False
-        names = [target.id for target in targets if isinstance(target, ast.Name) and not target.id.startswith("__")]
         unread = len(names) == len(targets) and not self._read.intersection(names)
         return unread and isinstance(_unused(value), ast.Constant)
 

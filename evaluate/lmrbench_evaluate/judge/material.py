@@ -103,8 +103,8 @@ def _gather(row: DatasetRow, files: Mapping[str, File], track: str, version: str
             context.append(f"The rest of {where} is the same as the rest of the reference's.")
         else:
             context.append(enclose(f"REST OF THE CANDIDATE'S FILE{pair.label}", text, code))
-    for text, name in others:
-        context.append(enclose(f"CANDIDATE'S CHANGE OF THE FILE {harmless(name)}", text, code))
+    for number, (text, name) in enumerate(others, start=1):  # the candidate chose the name, too
+        context.append(enclose(f"CANDIDATE'S CHANGE OF ANOTHER FILE, NUMBER {number}", f"{name}:\n\n{text}", code))
     if hidden := len(changed) - len(others):
         context.append(f"The candidate also changed {hidden} of the repository's other files, which are not shown.")
     index, evidence = CodeIndex(masked, without=goals), _evidence(row, masked)

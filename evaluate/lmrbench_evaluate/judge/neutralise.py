@@ -9,6 +9,8 @@ import itertools
 import re
 import unicodedata
 
+from lmrbench_data.base.names import is_invisible
+
 #: Places for a backslash in text brought to its plain form: in markers like ours, and in anything with the form of a
 #: chat format's control sequence, known or not, which some servers honour anywhere. All patterns have width zero, so
 #: that sequences may overlap, and are bounded, so that no text takes long.
@@ -61,7 +63,7 @@ def boundary(*texts: str) -> str:
 def harmless(text: str) -> str:
     """Break look-alikes of markers and control sequences in `text`, and show invisible characters as escapes."""
     text = re.sub(r"\r\n?", "\n", text)
-    text = "".join(char if char.isprintable() or char in "\n\t" else _escape(char) for char in text)
+    text = "".join(_escape(char) if is_invisible(char) and char not in "\n\t" else char for char in text)
     plain = text if text.isascii() else "".join(map(_plain, text)).translate(_LIKE)
     found = [match.start() for match in _BREAKS.finditer(plain)] + [match.end(1) for match in _TURN.finditer(plain)]
     places = [0, *sorted(set(found)), len(text)]
