@@ -96,9 +96,7 @@ class Budget:
     price: Price | None = None
     spent: float = 0.0
     unknown: int = 0
-    """Requests of unknown cost."""
-    lost: int = 0
-    """Those among them that gave no answer: the server may have billed them."""
+    """Requests of unknown cost, those included that gave no answer but may be billed."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
@@ -111,18 +109,12 @@ class Budget:
         return "" if self.spent < self.limit else f"cost limit reached: ${self.spent:.4f} of ${self.limit:g}"
 
     def add(self, tokens: Tokens | None) -> float | None:
-        """Count an answer, whose tokens are None if the server does not report them; return its cost, if known."""
+        """Count a request, whose tokens are None if the server does not report them; return its cost, if known."""
         cost = self.price.cost(tokens) if self.price and tokens else None
         with self._lock:
             self.unknown += tokens is None
             self.spent += cost or 0.0
         return cost
-
-    def lose(self, tokens: Tokens | None = None) -> None:
-        """Count a request that may be billed but gave no answer."""
-        self.add(tokens)
-        with self._lock:
-            self.lost += tokens is None
 
 
 def read_tokens(facts: Any, question: str = "prompt_tokens", answer: str = "completion_tokens") -> Tokens | None:

@@ -122,8 +122,7 @@ class ChatClient:
                 self._is_reachable = True
                 refusal = Refusal.of(json_of(error.response) or error.response.text)
                 cause = self._cause(error.status_code, refusal)
-                fewer = without_refused(options, refusal) if cause in (Cause.ACCESS, Cause.UNKNOWN) else None
-                if fewer is not None:
+                if fewer := without_refused(options, refusal, cause):
                     options = fewer
                 elif cause is Cause.FILTER and self.answers_others:
                     problem, none = f"refused ({FILTERED}): {self._clean(refusal.message)}", Tokens(0, 0)
@@ -137,7 +136,7 @@ class ChatClient:
                 self._is_reachable = True
                 reply = json_of(response)
                 if first_choice(reply) is None:
-                    self.budget.lose()
+                    self.budget.add(None)
                     message = "the server sends a stream, although stream is false"
                     raise RequestFailed(message, reached=False, is_billed=True)
                 self._has_answered = self.answers_others = True

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .refusals import LIMITS, Refusal
+from .refusals import LIMITS, Cause, Refusal
 
 Message = dict[str, str]
 Options = Mapping[str, Any]
@@ -31,13 +31,15 @@ def request_body(messages: Sequence[Message], options: Options) -> dict[str, Any
     return {"messages": list(messages), **body}
 
 
-def without_refused(options: Options, refusal: Refusal) -> Options | None:
+def without_refused(options: Options, refusal: Refusal, cause: Cause | None) -> Options | None:
     """Return the options without the one that a refusal names; None if it names none that can go.
 
     A token limit is never dropped: it gets its other name, once.
     """
-    if options["system"] and refusal.is_about_role():
+    if cause is Cause.ROLE and options["system"]:
         return {**options, "system": False}
+    if cause not in (Cause.ACCESS, Cause.UNKNOWN):
+        return None
     sent = [name for name, value in options.items() if name not in ("system", LIMITS[1]) and value is not None]
     places = {name: place for name in sent if (place := refusal.place_of(name)) is not None}
     if not places:

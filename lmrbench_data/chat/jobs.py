@@ -93,9 +93,11 @@ class JobPass(Generic[_Job]):
             tasks = [asyncio.create_task(self._take(queue)) for _ in range(min(self.workers, len(jobs)))]
             try:
                 await asyncio.gather(*tasks)
-                await self._take(iter([job for job, _ in self._filtered] if self.client.answers_others else []))
-                for _, error in () if self.client.answers_others else self._filtered:
-                    self.summary.fail(str(error))
+                if self.client.answers_others:  # so a filter's refusals are answers
+                    await self._take(iter([job for job, _ in self._filtered]))
+                else:
+                    for _, error in self._filtered:
+                        self.summary.fail(str(error))
             finally:
                 for task in tasks:
                     task.cancel()

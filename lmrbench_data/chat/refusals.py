@@ -17,8 +17,9 @@ class Cause(Enum):
     FILTER = "A content filter: the answer counts as refused."
     LENGTH = "The prompt is too long: it is cut."
     LIMIT = "The token limit of a reply is too large: the run ends."
+    ROLE = "The server does not take the role system: its text begins the user's message."
     ACCESS = "The model or the key is wrong: the run ends."
-    UNKNOWN = "Another parameter, or a fault that passes: the request is sent without the one or once more."
+    UNKNOWN = "A parameter or a passing fault: the request is sent without what it names, or once more."
 
 
 #: Cause → its codes and types, and its words; in lower case. The first one that matches counts.
@@ -46,6 +47,10 @@ _CAUSES = {
         r"maximum|overflow|reduce|shorten|beyond|surpass|not fit|<=|>|range|supports? up to|limited to|\blimit\b))"
         r"(?=.*(token|context|length|window|\bsize\b|\blong\b))",
     ),
+    Cause.ROLE: (
+        r"(?!)",
+        r"system['\"` ]*(role|message|prompt|instruction)|role[s:'\"` ]*system|developer instruct|roles must alternate",
+    ),
     Cause.ACCESS: (
         r"model_not|no_such_model|\b(invalid|unknown|unsupported)_model\b|api_?key|authenti|authori[sz]|permission|no_db_",
         r"api.?key|(invalid|incorrect|wrong|unauthori[sz]ed|virtual)\b.{0,12}\b(key|token)\b|authenti|unauthori|"
@@ -55,9 +60,6 @@ _CAUSES = {
         r"(not|never)( been| be)? (found|exist|available|supported|loaded|allowed|valid|recogni[sz]ed|served))",
     ),
 }
-_ROLE = re.compile(
-    r"system['\"` ]*(role|message|prompt|instruction)|role[s:'\"` ]*system|developer instruction|roles must alternate"
-)
 _LIMIT = r"max_?(completion_?|output_?|new_?)?tokens|maximum tokens|(completion|output|generated) tokens"
 _INPUT = r"context|prompt|input|messages"
 #: Other words by which servers name a parameter.
@@ -84,24 +86,12 @@ class Refusal(NamedTuple):
         return cls(str(message or full)[:_MAX_TEXT], " ".join(codes).lower(), full.lower())
 
     def cause(self, limit: int | None = None) -> Cause:
-        """Return the cause.
-
-        Args:
-            limit: the token limit of the request.
-        """
+        """Return the cause, for a request with this token limit."""
         for place, said in enumerate((self.codes, self.text)):
             for cause, patterns in _CAUSES.items():
                 if re.search(patterns[place], said, re.DOTALL):
                     return self._of_length(limit) if cause is Cause.LENGTH else cause
         return Cause.UNKNOWN
-
-    def lacks_credit(self) -> bool:
-        """Return whether the codes alone say so: words about a quota are also those of a passing limit."""
-        return bool(re.search(_CAUSES[Cause.CREDIT][0], self.codes))
-
-    def is_about_role(self) -> bool:
-        """Return whether the server does not take the role `system`."""
-        return bool(_ROLE.search(self.text))
 
     def place_of(self, name: str) -> int | None:
         """Return where the error names a parameter, -1 for one that it marks as the culprit; None if it does not."""

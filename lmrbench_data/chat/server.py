@@ -86,7 +86,7 @@ def connect(
         correct_status(response)
         reply = json_of(response) if is_success and REASON in response.extensions else None
         if isinstance(reply, dict) and ("usage" in reply or "choices" in reply):
-            costs.lose(read_tokens(reply.get("usage")))
+            costs.add(read_tokens(reply.get("usage")))
 
     class Client(openai.DefaultAsyncHttpxClient):
         async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
@@ -95,7 +95,7 @@ def connect(
             try:
                 return await super().send(request, **options)
             except httpx2.ReadTimeout:
-                costs.lose()
+                costs.add(None)
                 raise
 
     parts = httpx2.URL(url)
@@ -142,9 +142,10 @@ def correct_status(response: "httpx2.Response") -> None:
             response.extensions[REASON], response.status_code = reason, 502
     elif status in (429, 500):
         refusal = Refusal.of(json_of(response) or response.text)
-        if status == 500 and (refusal.is_about_role() or refusal.cause() is Cause.LENGTH):
+        if status == 500 and refusal.cause() in (Cause.LENGTH, Cause.ROLE):
             response.status_code = 400
-        elif status == 429 and refusal.lacks_credit():
+        # Words about a quota are also those of a passing limit.
+        elif status == 429 and refusal._replace(text="").cause() is Cause.CREDIT:
             response.status_code = 402
 
 

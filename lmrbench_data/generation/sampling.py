@@ -92,7 +92,8 @@ def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Pro
         log.check_request(sampling.names, sampling.request)
         sampling.client.budget = log.budget(settings, sampling.names[0])
         sampling.run()
-        sampling.summary.unknown_costs = log.unknown_costs + sampling.client.budget.lost
+        lost = max(0, sampling.client.budget.unknown - log.spent[sampling.names[0]].unknown)  # requests without a row
+        sampling.summary.unknown_costs = log.unknown_costs + lost
     return sampling.summary
 
 
