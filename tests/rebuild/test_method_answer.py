@@ -150,6 +150,17 @@ def test_pasted_file_replaces_the_file_or_repeats_nothing(dropped: str) -> None:
     assert text.index("TABLE = ") > text.index("def fit")
 
 
+@pytest.mark.parametrize("dropped", ["", "LIMIT = 3\n"])
+def test_demo_below_a_pasted_file_is_left_out(dropped: str) -> None:
+    """TABLE, a statement of the file, stays, and comes once."""
+    reply = WHOLE.replace(dropped, "").replace("helper", "abs") + "\nmodel = Near()\nassert fit(model) == unknown\n"
+    files, note = splice_method(LATE, LATE_GOALS, block(reply))
+    scope: dict[str, object] = {}
+    exec(files["model.py"].replace("import torch", ""), scope)
+    assert (files["model.py"].count("TABLE = "), "model" in scope) == (1, False)
+    assert note == "left out below the last definition: 2 statements"
+
+
 def test_replaced_draft_of_a_function_is_not_inserted() -> None:
     draft = "def helper(x):\n    return x\n\ndef loss(x):\n    return helper(x)\n\ndef fit(model):\n    return 0\n"
     files, note = splice_method(MASKED, GOALS, block(draft) + block("def fit(model):\n    return loss(model)\n"))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from lmrbench_data.base.source import MalformedAnswerError, SourceError, find_function
 from lmrbench_data.base.splice import covers, defines, splice_code, splice_reply
 
+from .demo import without_demo
 from .extract import Block, before_cut, join_blocks, read_blocks
 
 
@@ -21,7 +22,7 @@ class Spliced(NamedTuple):
 
     files: dict[str, str]
     note: str
-    """The blocks that were left out; empty if there are none."""
+    """The parts that were left out; empty if there are none."""
 
 
 def splice_function(masked: Mapping[str, str], goal_function: str, answer: str, is_cut: bool = False) -> Spliced:
@@ -39,8 +40,9 @@ def splice_function(masked: Mapping[str, str], goal_function: str, answer: str, 
     answer = before_cut(answer, [goal_function]) if is_cut else answer
     blocks = read_blocks(answer, [goal_function], lambda tree: defines(tree, goal_function))
     number = max(block.number for block in blocks if block.defines)
-    codes, note = join_blocks(blocks, [number])
-    return Spliced({path: splice_code(text, goal_function, codes[number])}, note)
+    codes, *notes = join_blocks(blocks, [number])
+    code, demo = without_demo(codes[number], text)
+    return Spliced({path: splice_code(text, goal_function, code)}, "; ".join(filter(None, [*notes, demo])))
 
 
 def splice_method(
@@ -74,17 +76,18 @@ def splice_method(
         raise MalformedAnswerError("no definition of any of the masked functions in the answer")
     if is_cut and sum(map(len, chosen.values())) < len(places):
         raise MalformedAnswerError("the cut is before the last of its functions")
-    codes, note = join_blocks(blocks, [number for number, _ in chosen])
+    codes, *notes = join_blocks(blocks, [number for number, _ in chosen])
     files = dict(masked)
     for (number, path), names in chosen.items():
-        code = codes[number]
         try:
-            is_whole = len(names) == len(goals[path]) and covers(code, masked[path])
+            is_whole = len(names) == len(goals[path]) and covers(codes[number], masked[path])
+            code, demo = without_demo(codes[number], masked[path], is_whole=is_whole)
+            notes += [demo] if demo and demo not in notes else []
             files[path] = code if is_whole else splice_reply(files[path], names, code, goals[path])
         except SourceError as error:
             raise MalformedAnswerError(f"{path}: {error}") from None
         check_goal_file(path, files[path], names)
-    return Spliced(files, note)
+    return Spliced(files, "; ".join(filter(None, notes)))
 
 
 def check_goal_file(path: str, source: str, goal_functions: Sequence[str]) -> None:
