@@ -115,9 +115,12 @@ def _submitted(claim: Claim, rows: list[DatasetRow]) -> dict[AnswerKey, tuple[st
             fix = "the submitter has to submit the run again"
             yield from (line.row for line in read_log(claim.files[name], parse, fix))
 
-    for number, _ in enumerate(lines(PREDICTIONS, lambda line: parse_row(line, {}))):
-        if number == MAX_ROWS:
+    number = 0
+    for number, _ in enumerate(lines(PREDICTIONS, lambda line: parse_row(line, {})), start=1):
+        if number > MAX_ROWS:
             raise InputError(f"{claim.where}: cannot be published: it has more than {MAX_ROWS} rows")
+    if not number:  # a single line without an end may be anything
+        raise InputError(f"{claim.where}: cannot be published: {PREDICTIONS} has no rows")
     keys, bad = [], []
     for item in read_predictions(claim.files[PREDICTIONS], {row["instance_id"]: row for row in rows}):
         if isinstance(item, BadRow):
