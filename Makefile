@@ -23,10 +23,11 @@ FAST   ?= not docker and not slow and not nightly
 .PHONY: demo test test-fast test-minimum test-all test-agents lint layers docs bench clean
 
 demo: $(VENV)/$(if $(DOCKER),base,local).installed
+	@echo "== about five minutes on two cores, and the first time as long again to install and to build an image"
 	@echo "== the golden files: every instance must pass"
-	$(BIN)/lmrbench evaluate gold --out runs/demo-gold
+	$(BIN)/lmrbench evaluate gold --out runs/demo-gold > /dev/null
 	@echo "== answers of an imaginary model: right ones, wrong ones, and unreadable rows (hence exit status 1)"
-	$(BIN)/lmrbench evaluate benchmark/examples/predictions.jsonl --out runs/demo-examples || test $$? -eq 1
+	$(BIN)/lmrbench evaluate benchmark/examples/predictions.jsonl --out runs/demo-examples > /dev/null || test $$? -eq 1
 	@echo "== both side by side"
 	$(BIN)/lmrbench report runs/demo-gold runs/demo-examples --out runs/demo-report.md
 	@echo "== from a model to a report: a scripted model with ready answers to five instances"

@@ -6,10 +6,9 @@ Exit status: 0 success; 1 wrong input; 2 wrong usage; 3 infrastructure failure, 
 import errno
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from ..base.errors import InputError
 from ..base.text import one_line
@@ -17,6 +16,7 @@ from ..base.version import __version__
 
 try:
     from . import agent, analyse, dataset, evaluate, generate, images, papers, report, submit, tasks
+    from .help import ORDER, GroupedCommand, GroupedHelp
     from .options import MAINTAIN, flag_of
     from .output import flush, log_to_stderr, prepare_streams, print_err, print_out
 except InputError as error:  # this system cannot evaluate
@@ -44,28 +44,11 @@ GROUPS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {
     "Author": {"tasks": tasks.app, "dataset": dataset.app, "images": images.app, "papers": papers.app},
     MAINTAIN: {"verify": submit.verify, "space": submit.space},
 }
-_ORDER = [name for commands in GROUPS.values() for name in commands]
-
-
-class _GroupedHelp(TyperGroup):
-    """A group whose help lists its commands under their headings."""
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write one table for each heading."""
-        headings: dict[str, list[tuple[str, str]]] = {}
-        for name in sorted(self.commands, key=_ORDER.index) if ctx.parent is None else self.commands:
-            command = self.commands[name]
-            heading = getattr(command, "rich_help_panel", None)
-            rows = headings.setdefault(heading if isinstance(heading, str) else "Commands", [])
-            rows.append((name, command.get_short_help_str(limit=80)))
-        for heading, rows in headings.items():
-            with formatter.section(heading):
-                formatter.write_dl(rows)
-
+ORDER += [name for commands in GROUPS.values() for name in commands]
 
 app = typer.Typer(
     name="lmrbench",
-    cls=_GroupedHelp,
+    cls=GroupedHelp,
     help="LMR-Bench: can language models reproduce language-modelling research?",
     no_args_is_help=True,
     add_completion=False,
@@ -76,9 +59,9 @@ app = typer.Typer(
 for _heading, _commands in GROUPS.items():
     for _name, _command in _commands.items():
         if isinstance(_command, typer.Typer):
-            app.add_typer(_command, name=_name, cls=_GroupedHelp, rich_help_panel=_heading)
+            app.add_typer(_command, name=_name, cls=GroupedHelp, rich_help_panel=_heading)
         else:
-            app.command(_name, rich_help_panel=_heading)(_command)
+            app.command(_name, cls=GroupedCommand if _name == "run" else None, rich_help_panel=_heading)(_command)
 
 
 def _version(shown: bool) -> None:

@@ -8,6 +8,7 @@ import typer
 from ..base.text import counted
 from ..dataset.load import EMBEDDED, rows_by_config
 from ..generation.settings import AgentSettings
+from .help import GroupedCommand
 from .options import DatasetSpec, Track, chosen_row, options
 from .outcomes import answers_dict, answers_text, evaluate_command, exit_status
 from .output import Json, emit, print_err, print_out, progress_bar
@@ -39,7 +40,7 @@ def workspace(
     print_out(f"{folder}: TASK.md states the task; collect the answer with `{command}`")
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @options(AgentSettings)
 def run(settings: AgentSettings, as_json: Json = False) -> None:
     """Run an agent on each instance and save its changes.

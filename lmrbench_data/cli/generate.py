@@ -11,6 +11,7 @@ from ..base.names import file_name
 from ..base.settings import option
 from ..base.text import counted
 from ..generation.settings import PromptSettings, SamplingSettings
+from ..loader import CONFIGS
 from .options import Notes, Sandbox, chosen_row, option_of, options
 from .outcomes import answers_dict, answers_text, evaluate_command, exit_status, report_text, run_status
 from .output import Json, emit, print_err, progress_bar
@@ -50,7 +51,10 @@ def generate(
 
 
 @app.command()
-@options(PromptSettings, config=option("", "Configuration of the dataset (default: that of the instance)."))
+@options(
+    PromptSettings,
+    config=option("", "Configuration (default: that of the instance).", metavar=f"<{'|'.join(CONFIGS)}>"),
+)
 def prompt(
     instance: Annotated[str, typer.Argument(help="Instance id.", metavar="ID")],
     settings: PromptSettings,
@@ -91,7 +95,9 @@ def run(
         Path | None,
         typer.Option("--out", "-o", help="Run folder (default: runs/MODEL-SETTING-TRACK...)."),
     ] = None,
-    sandbox_workers: Annotated[int, option_of(RunSettings, "workers", "--sandbox-workers")] = 2,
+    sandbox_workers: Annotated[
+        int, option_of(RunSettings, "workers", "--sandbox-workers", help="Parallel sandboxes.")
+    ] = 2,
     sandbox: Sandbox = "auto",
     dry_run: DryRun = False,
     notes: Notes = False,

@@ -125,7 +125,14 @@ BenchmarkFolder = Annotated[
     Path | None,
     typer.Option("--benchmark", help="Folder of tasks (default: the installed one).", exists=True, file_okay=False),
 ]
-Sandbox = Annotated[str, typer.Option("--sandbox", help="Sandbox: auto, docker, bwrap, local, or package.module:name.")]
+Sandbox = Annotated[
+    str,
+    typer.Option(
+        "--sandbox",
+        help="Where tested code runs (auto: the first that works).",
+        metavar="<auto|docker|bwrap|local|MODULE:NAME>",
+    ),
+]
 TaskNames = Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids (default: all).")]
 JudgeModel = Annotated[str | None, typer.Option("--judge-model", help="Judge to show (default: the most recent one).")]
 Labels = Annotated[Path | None, typer.Option("--labels", help="Human labels of the answers (.csv, .jsonl).")]

@@ -33,7 +33,9 @@ class PromptSettings(Settings):
     )
     track: Track = "paper"
     paper: str = option(
-        "text", "Form of the paper: text (our summary), pdf-json or pdf-markdown (of a PDF in the cache), or none."
+        "text",
+        "Form of the paper: our summary as text, a PDF in the cache as JSON or Markdown, or none.",
+        metavar="<text|pdf-json|pdf-markdown|none>",
     )
     paper_pages: str = option("", "Pages of the PDF, such as 1-9 (default: all).")
     max_prompt_tokens: int | None = option(

@@ -295,6 +295,21 @@ def test_commands_of_maintainers_stand_apart_in_the_help() -> None:
         assert re.search(rf"\nMaintain:\n  {name} ", in_process(group, "--help").stdout)
 
 
+def test_options_of_a_run_are_grouped_and_name_their_choices() -> None:
+    for command in (["run"], ["generate"], ["agent", "run"]):
+        text = in_process(*command, "--help").stdout
+        panels = dict(re.findall(r"^(\w+):\n(.*?)(?=^\w|\Z)", text, re.MULTILINE | re.DOTALL))
+        assert {
+            flag: name
+            for name, part in panels.items()
+            for flag in re.findall("--(?:base-url|samples|track|json)", part)
+        } == {"--base-url": "Model", "--samples": "Sampling", "--track": "Prompt", "--json": "Options"}
+        assert "<function|method|counterfactual|underspecified>" in panels["Sampling"]
+    text = in_process("run", "--help").stdout
+    assert "--sandbox <auto|docker|bwrap|local|MODULE:NAME>" in text
+    assert "--paper <text|pdf-json|pdf-markdown|none>" in text
+
+
 def test_every_command_shows_a_call_that_it_understands() -> None:
     """The line after `Example:` in each help parses: its options exist, its arguments fit."""
     import shlex

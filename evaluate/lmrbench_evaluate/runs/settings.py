@@ -15,7 +15,7 @@ from lmrbench_data.loader import CONFIGS, FUNCTION
 WORKERS = 2
 
 Dataset = Annotated[str, option(..., "embedded, a folder, or org/name[@revision].")]
-Config = Annotated[str, option(..., f"Configuration of the dataset: {', '.join(CONFIGS[:-1])} or {CONFIGS[-1]}.")]
+Config = Annotated[str, option(..., "Configuration of the dataset.", metavar=f"<{'|'.join(CONFIGS)}>")]
 
 
 class RunSettings(Settings):

@@ -1,0 +1,63 @@
+"""Help of the command line: commands under headings, and so the options of commands that have many."""
+
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+from ..chat.endpoint import RequestSettings
+from ..generation.settings import PromptSettings
+
+#: The order of commands in the help of the program.
+ORDER: list[str] = []
+_SELECTION = {"dataset", "config", "instances", "limit"}
+#: Heading → names of its options; the others are under "Options".
+_PANELS = {
+    "Model": RequestSettings.model_fields.keys() - _SELECTION,
+    "Agent": {"agent", "agent_files", "max_steps", "cpu_budget"},
+    "Prompt": PromptSettings.model_fields.keys() - _SELECTION,
+    "Sampling": {"samples", "temperature", *_SELECTION},
+    "Evaluation": {"sandbox", "sandbox_workers"},
+}
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose help lists its options under their headings."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write one table for each heading."""
+        _write_options(self, ctx, formatter)
+
+
+class GroupedHelp(TyperGroup):
+    """A group whose help lists its commands under their headings, and the options of its own likewise."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write one table for each heading of options, then the commands."""
+        _write_options(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write one table for each heading."""
+        headings: dict[str, list[tuple[str, str]]] = {}
+        for name in sorted(self.commands, key=ORDER.index) if ctx.parent is None else self.commands:
+            command = self.commands[name]
+            heading = getattr(command, "rich_help_panel", None)
+            rows = headings.setdefault(heading if isinstance(heading, str) else "Commands", [])
+            rows.append((name, command.get_short_help_str(limit=80)))
+        _write(headings, formatter)
+
+
+def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
+    headings: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (*_PANELS, "Options")}
+    for item in command.get_params(ctx):
+        if record := item.get_help_record(ctx):
+            heading = next((heading for heading, names in _PANELS.items() if item.name in names), "Options")
+            headings[heading].append(record)
+    _write(headings, formatter)
+
+
+def _write(headings: dict[str, list[tuple[str, str]]], formatter: Any) -> None:
+    for heading, rows in headings.items():
+        if rows:
+            with formatter.section(heading):
+                formatter.write_dl(rows)
