@@ -206,7 +206,8 @@ class Box:
 def box(toy_row: DatasetRow, docker_sandbox: Sandbox) -> Iterator[Box]:
     import docker
 
-    image = docker_sandbox.prepare(toy_row["docker_image"])
+    image = toy_row["docker_image"]
+    docker_sandbox.prepare(image)
     files = harbor_task(toy_row)
     client = docker.from_env()
     container = client.containers.run(image, ["sleep", "300"], detach=True, network_mode="none", init=True)

@@ -125,12 +125,12 @@ def test_own_environment_is_recognised_with_its_benchmark(own_environment: Path,
 @pytest.mark.docker
 def test_own_environment_is_built_on_demand(own_environment: Path) -> None:
     from lmrbench_evaluate.sandbox.docker_client import connect
-    from lmrbench_evaluate.sandbox.images import image_id
+    from lmrbench_evaluate.sandbox.images import layers_digest
 
     [task] = load_tasks(benchmark=own_environment)
     with DockerSandbox() as sandbox, pytest.raises(InfraError, match="images build --benchmark DIR"):
         sandbox.prepare(task.image_tag)
     with DockerSandbox(own_environment) as sandbox:
         identity = sandbox.prepare(task.image_tag)
-    assert image_id(connect(), task.image_tag) == identity
+    assert layers_digest(connect(), task.image_tag) == identity
     connect().remove_image(task.image_tag, force=True)

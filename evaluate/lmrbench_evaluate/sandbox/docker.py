@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from lmrbench_data.base.errors import InfraError
 
@@ -39,6 +39,8 @@ class DockerSandbox(Sandbox):
 
     name = "docker"
     official = True
+    #: Identity → the daemon's id of an image, for all sandboxes of this process.
+    _images: ClassVar[dict[str, str]] = {}
 
     def __init__(self, benchmark: Path | None = None) -> None:
         """Connect to the daemon.
@@ -57,8 +59,6 @@ class DockerSandbox(Sandbox):
         self._reaper_lock = threading.Lock()
         #: Threads that need the same image wait for the one that builds it.
         self._image_lock = threading.Lock()
-        #: Identity → the daemon's id of an image.
-        self._images: dict[str, str] = {}
         with engine_errors("Docker engine"):
             self._is_podman = "Podman" in str(self._api().version().get("Components"))
 
