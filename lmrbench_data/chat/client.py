@@ -121,17 +121,17 @@ class ChatClient:
             except openai.APIStatusError as error:
                 self._is_reachable = True
                 refusal = Refusal.of(json_of(error.response) or error.response.text)
-                cause = self._cause(error.status_code, refusal)
+                cause = self.cause(error.status_code, refusal)
                 if fewer := without_refused(options, refusal, cause):
                     options = fewer
                 elif cause is Cause.FILTER and self.answers_others:
-                    problem, none = f"refused ({FILTERED}): {self._clean(refusal.message)}", Tokens(0, 0)
+                    problem, none = f"refused ({FILTERED}): {self.clean(refusal.message)}", Tokens(0, 0)
                     return Completion("", problem, none, self.budget.add(none), FILTERED, options["temperature"])
                 elif cause is Cause.UNKNOWN and repeats:
                     await asyncio.sleep(_PAUSE_S * 2 ** (_REPEATS - repeats))
                     repeats -= 1
                 else:
-                    raise self._failure(error, refusal, cause) from error
+                    raise self.failure(error, refusal, cause) from error
             else:
                 self._is_reachable = True
                 reply = json_of(response)
@@ -182,20 +182,21 @@ class ChatClient:
             self._warned.add(kind)
             _log.warning("%s: %s", self.endpoint.model, message)
 
-    def _cause(self, status: int, refusal: Refusal) -> Cause | None:
+    def cause(self, status: int, refusal: Refusal) -> Cause | None:
         """Return the cause of a refusal; None if its status says all."""
         if status in (402, 413):
             return Cause.CREDIT if status == 402 else Cause.LENGTH
         cause = refusal.cause(self.endpoint.max_tokens) if status in (400, 403, 422) else None
         return None if status == 403 and cause not in (Cause.CREDIT, Cause.FILTER) else cause
 
-    def _clean(self, message: str) -> str:
+    def clean(self, message: str) -> str:
+        """Return a message of the server in one line, without the key."""
         return one_line(message.replace(self._key, "***") if self._key else message)[:300]
 
-    def _failure(self, error: "openai.APIStatusError", refusal: Refusal, cause: Cause | None) -> Exception:
+    def failure(self, error: "openai.APIStatusError", refusal: Refusal, cause: Cause | None) -> Exception:
         """Return the exception for an error that neither retries nor other parameters fix."""
         status, reason = error.status_code, error.response.extensions.get(REASON)
-        message = self._clean(reason or f"HTTP {status}: {refusal.message}")
+        message = self.clean(reason or f"HTTP {status}: {refusal.message}")
         if cause is Cause.CREDIT:
             return InfraError(f"the account has no credit left: {message}")
         if cause is Cause.LIMIT:

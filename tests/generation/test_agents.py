@@ -26,7 +26,7 @@ from lmrbench_evaluate.sandbox.docker import PROCESS_LABEL
 from lmrbench_evaluate.sandbox.docker_client import connect
 from support import warm_cli
 from support.agents import ANSWER, DONE, EDIT, KEY, MODEL, PLAIN, READ, TRY, bash, calls, solved
-from support.openai_server import Reply, Server
+from support.openai_server import Reply, Server, completion
 
 LMRBENCH = [sys.executable, "-c", "import sys; from lmrbench_data.cli import main; sys.exit(main())"]
 
@@ -92,6 +92,8 @@ def test_container_holds_nothing_of_host_or_answer(run: Any, toy_row: Any, tmp_p
         tried("write", lambda: open("/usr/x", "w"))
         tried("agent", lambda: open("/agent/agent.py", "a"))
         tried("root", lambda: os.setuid(0))
+        body = {"model": os.environ["LMRBENCH_MODEL"], "messages": [{"role": "user", "content": "x"}]}
+        urllib.request.urlopen("http://127.0.0.1:8000/v1/chat/completions", json.dumps(body).encode())
         tried("metadata", lambda: urllib.request.urlopen("http://127.0.0.1:8000/v1/files").read())
         found["uid"] = os.getuid()
         found["interfaces"] = sorted(os.listdir("/sys/class/net"))
@@ -145,7 +147,7 @@ def test_hanging_agent_is_stopped_and_its_changes_count(run: Any, toy_row: Any, 
 
 
 @pytest.mark.docker
-def test_failing_server_leaves_no_row(run: Any, server: Server) -> None:
+def test_failing_server_leaves_no_row(run: Any, server: Server, tmp_path: Path) -> None:
     server.judge = lambda request: Reply(503, {"error": {"message": "overloaded"}})
     summary, rows = run(PLAIN)
     assert rows == []
@@ -153,6 +155,56 @@ def test_failing_server_leaves_no_row(run: Any, server: Server) -> None:
     assert "503" in summary.first_error
     server.judge = lambda request: ANSWER
     assert run(PLAIN)[0].done == 1
+    (tmp_path / "out" / "predictions.jsonl").unlink(missing_ok=True)
+    summary, rows = run("print('an agent that asks nothing')")
+    assert (rows, summary.complete, "no request of the agent" in summary.first_error) == ([], False, True)
+
+
+#: Asks three times, and repeats what is refused for ever; edits after each answer.
+PATIENT = """
+    import json, os, pathlib, time, urllib.error, urllib.request
+
+    body = {"model": os.environ["LMRBENCH_MODEL"], "messages": [{"role": "user", "content": "x"}]}
+    address = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+    for number in range(3):
+        while True:
+            try:
+                urllib.request.urlopen(urllib.request.Request(address, json.dumps(body).encode()))
+                break
+            except urllib.error.HTTPError:
+                time.sleep(0.5)
+        with pathlib.Path("repo/scale.py").open("a") as file:
+            file.write(f"# {number}\\n")
+"""
+
+
+@pytest.mark.docker
+def test_refused_requests_are_no_answer_and_are_counted(run: Any, server: Server, tmp_path: Path) -> None:
+    busy, good = Reply(429, {"error": {"message": "Rate limit reached"}}), Reply(body=completion("x"))
+    server.script = [good, busy, busy, good, good]
+    _, [row] = run(PATIENT, body={"reasoning_effort": "none"})
+    facts = row["metadata"]
+    assert (facts["steps"], facts["refused"], facts["exit_status"]) == (3, 2, "exit 0")
+    assert facts["refused_s"] >= 1
+    assert server.requests[-1].body["reasoning_effort"] == "none"
+    (tmp_path / "out" / "predictions.jsonl").unlink(missing_ok=True)
+    server.script, server.judge = [good], lambda request: busy
+    summary, rows = run(PATIENT, timeout_s=8.0)
+    assert (rows, summary.errors, summary.stopped) == ([], 1, "")
+    assert re.search(r"429: Rate limit reached .\d+ requests without an answer", summary.first_error)
+
+
+@pytest.mark.docker
+def test_account_without_credit_ends_the_run(run: Any, server: Server) -> None:
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low."}}
+    server.script = [Reply(body=completion("x"))] * 4
+    server.judge = lambda request: Reply(400, error)
+    summary, rows = run(PATIENT, samples=3, workers=1)
+    assert (len(rows), rows[0]["metadata"]["steps"], summary.complete) == (1, 3, False)
+    assert summary.stopped.startswith("the account has no credit left: ")
+    assert len(server.requests) == 6, (
+        "the last one is the relay's own: it proves that no text of the agent's is at fault"
+    )
 
 
 def test_relay_enforces_model_and_limits(server: Server) -> None:
@@ -174,12 +226,72 @@ def test_relay_enforces_model_and_limits(server: Server) -> None:
         body=b'data: {}\n\ndata: {"usage": {"prompt_tokens": 7, "completion_tokens": 3}}\n\ndata: [DONE]\n',
         headers={"Content-Type": "text/event-stream"},
     )
-    server.script = [stream, Reply(302, {}, {"Location": "http://127.0.0.1:1/"}), Reply(401, {})]
+    server.script = [stream, *[Reply(302, {}, {"Location": "http://127.0.0.1:1/"})] * 2]
     relay = Relay(MODEL, server.base_url, budget=Budget())
     assert ask(relay, stream=True) == 200
     assert (relay.input_tokens, relay.output_tokens) == (7, 3)
-    assert (ask(relay), ask(relay)) == (302, 401)
-    assert "401" in relay.failure
+    assert (ask(relay), ask(relay)) == (302, 403)
+    assert "redirects to http://127.0.0.1:1/" in relay.fatal
+
+
+QUOTED = f"Incorrect API key provided: {KEY}"
+BROKEN = f'data: {{"choices": []}}\n\ndata: {{"error": {{"message": "{QUOTED}"}}}}\n\n'.encode()
+TOO_LONG = {"error": {"message": f"This model's maximum context length is 9 tokens ({KEY}).", "code": None}}
+
+
+@pytest.mark.parametrize(
+    ("reply", "status", "code", "reason"),
+    [
+        (Reply(401, {"error": {"message": QUOTED}}), 401, "relay", "refuses the key.*provided: [*]{3}"),
+        (Reply(500, {"detail": QUOTED}), 500, "relay", "500: .*provided: [*]{3}"),
+        (
+            Reply(429, QUOTED, {"Retry-After": "7"}),
+            429,
+            "relay",
+            "429: .*provided: [*]{3}.*1 request without an answer",
+        ),
+        (Reply(200, BROKEN, {"Content-Type": "text/event-stream"}), 502, "relay", "broke off: .*provided: [*]{3}"),
+        (Reply(400, TOO_LONG), 400, "context_length_exceeded", "maximum context length is 9 tokens .[*]{3}"),
+        (Reply(400, {"error": {"message": "Use /v1/responses instead."}}), 400, "relay", "--body 'reasoning_effort="),
+        (Reply(402, {"error": {"message": "No."}}), 402, "relay", "no credit left"),
+    ],
+)
+def test_error_of_the_server_stays_outside(server: Server, reply: Reply, status: int, code: str, reason: str) -> None:
+    server.judge = lambda request: reply
+    relay = Relay(MODEL, server.base_url, budget=Budget())
+    body = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "x"}]}).encode()
+    answer = relay.answer("POST", "/v1/chat/completions", body)
+    assert (answer.status, json.loads(answer.body)["error"]["code"]) == (status, code)
+    assert answer.retry_after == reply.headers.get("Retry-After", "")
+    assert KEY.encode() not in answer.body
+    with pytest.raises(InfraError, match=reason) as raised:
+        relay.check()
+    assert KEY not in str(raised.value)
+
+
+def test_agent_cannot_end_the_run_by_what_it_asks(server: Server) -> None:
+    """A firewall that dislikes its text, and an error that repeats it."""
+    relay = Relay(MODEL, server.base_url, budget=Budget())
+    body = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "x"}]}).encode()
+    for status, error in ((403, "blocked by the firewall"), (400, "'my credit balance' is not a tool")):
+        server.script = [Reply(status, {"error": {"message": error}})]
+        assert relay.answer("POST", "/v1/chat/completions", body).status == status
+        with pytest.raises(InfraError, match=error) as raised:
+            relay.check()
+        assert type(raised.value) is InfraError
+    assert relay.answer("POST", "/v1/chat/completions", body).status == 200
+    relay.check()
+
+
+def test_request_that_cannot_be_sent_is_refused_at_once(server: Server) -> None:
+    relay = Relay(MODEL, server.base_url, budget=Budget())
+    for text, number in (('"\\ud800"', "1"), ('"x"', "NaN"), ('"x"', "1e999")):
+        body = f'{{"model": "{MODEL}", "messages": [{{"role": "user", "content": {text}}}], "seed": {number}}}'
+        assert relay.answer("POST", "/v1/chat/completions", body.encode()).status == 400
+    assert relay.answer("POST", "/v1/responses", b"{}").status == 404
+    with pytest.raises(InfraError, match="not /v1/responses"):
+        relay.check()
+    assert not server.requests
 
 
 def test_agent_that_cannot_run_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

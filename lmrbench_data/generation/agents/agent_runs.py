@@ -30,7 +30,7 @@ from .box import CPU_LIMIT, CpuMeter, open_box
 from .command import CommandAgent
 from .installed import PROGRAMS, InstalledAgent
 from .leftovers import take_leftovers
-from .relay import Relay
+from .relay import Relay, RunEnds
 
 PREDICTIONS, TRAJECTORIES = "predictions.jsonl", "trajectories"
 #: The folder among an agent's records for the files that the agent left itself.
@@ -135,6 +135,9 @@ class _AgentRun:
         summary = self.summary
         try:
             row = future.result()
+        except RunEnds as error:
+            summary.stopped = summary.stopped or str(error)
+            return "error"
         except (InfraError, OSError) as error:  # of this machine's disk; an agent's files never raise here
             summary.fail(f"{label}: {error}")
             if self._failures.note(failed=True):
@@ -172,11 +175,12 @@ class _AgentRun:
             max_steps=settings.max_steps,
             max_tokens=settings.max_tokens,
             request_s=settings.timeout_s,
+            body=settings.body,
         )
         with contextlib.closing(relay), open_box(self.sandbox, image, settings.timeout_s) as box:
             box.put(WORK, files)
             deadline = time.monotonic() + settings.timeout_s
-            meter = CpuMeter(box, budget_s)
+            meter = CpuMeter(box, budget_s, lambda: relay.fatal)
             job = Job(box, relay, trajectory, settings.max_steps, deadline)
             with meter.running():
                 ending = self.agent.work(job)
@@ -185,8 +189,7 @@ class _AgentRun:
             relay.close()
             if self._called_off.is_set():
                 raise InfraError("called off")
-            if relay.failure and ending not in (TIME_LIMIT, CPU_LIMIT):
-                raise InfraError(relay.failure)
+            relay.check()
             left = take_leftovers(box, read_archive(row["repo_archive"]), trajectory / RECORDS)
         metadata = {
             "request": self.request,
@@ -194,6 +197,7 @@ class _AgentRun:
             "input_tokens": relay.input_tokens if relay.counted else None,
             "output_tokens": relay.output_tokens if relay.counted else None,
             "cost_usd": relay.cost_usd,
+            **({"refused": relay.refused, "refused_s": round(relay.waited_s, 3)} if relay.refused else {}),
             "duration_s": round(time.monotonic() - started, 3),
             "cpu_s": round(meter.used_s, 3),
             **({"cpu_budget_s": budget_s} if budget_s else {}),

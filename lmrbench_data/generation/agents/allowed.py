@@ -37,10 +37,11 @@ def read_request(body: bytes, model: str) -> dict[str, Any]:
         raise NotAllowed(f"a request may have at most {MAX_REQUEST_BYTES >> 20} MiB, lists and objects")
     try:
         request: Any = json.loads(body)
-    except (ValueError, RecursionError):
+        json.dumps(request, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):  # also for half a surrogate pair, NaN and Infinity, which cannot be sent
         request = None
     if not isinstance(request, dict) or not isinstance(request.get("messages"), list):
-        raise NotAllowed("the body must be a JSON object with model and messages")
+        raise NotAllowed("the body must be a JSON object with model and messages, in valid Unicode and without NaN")
     if request.get("model") != model or request.get("n") not in (None, 1):
         raise NotAllowed(f"only one answer per request, of the model {model!r}, is relayed")
     sent = {name: value for name, value in request.items() if name not in _LEFT_OUT and value is not None}

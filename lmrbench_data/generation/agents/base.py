@@ -52,7 +52,8 @@ class Job:
             )
         log = self.trajectory / "output.log"
         log.write_bytes(done.output)
-        has_asked = self.relay.steps or self.relay.limit or self.relay.failure
+        relay = self.relay
+        has_asked = relay.steps or relay.limit or relay.failure or relay.complaint
         if done.status and not has_asked:
             last = one_line(done.output.decode("utf-8", "replace").strip().rpartition("\n")[2])[:300]
             raise InfraError(f"{name} did not start (exit {done.status}: {last}); see {log}")

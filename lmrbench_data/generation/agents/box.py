@@ -10,7 +10,7 @@ import socket
 import tarfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -227,10 +227,14 @@ def open_box(sandbox: DockerSandbox, image: str, time_s: float) -> Iterator[Box]
 
 
 class CpuMeter:
-    """The CPU time that all processes of a box have used, in seconds."""
+    """The CPU time that all processes of a box have used, in seconds.
 
-    def __init__(self, box: Box, budget_s: float | None) -> None:
-        self._box, self._budget_s = box, budget_s
+    Args:
+        is_called_off: whether the agent's work is in vain; then the box is stopped, too.
+    """
+
+    def __init__(self, box: Box, budget_s: float | None, is_called_off: Callable[[], Any]) -> None:
+        self._box, self._budget_s, self._is_called_off = box, budget_s, is_called_off
         self._ended = threading.Event()
         self.used_s = 0.0
         self.is_over = False
@@ -249,12 +253,12 @@ class CpuMeter:
             self._measure()
 
     def _watch(self) -> None:
-        while not self.is_over and not self._ended.wait(INTERVAL_S):
+        while not self._ended.wait(INTERVAL_S):
             self._measure()
-            if self._budget_s is not None and self.used_s > self._budget_s:
+            self.is_over = self._budget_s is not None and self.used_s > self._budget_s
+            if self.is_over or self._is_called_off():
                 with contextlib.suppress(InfraError):  # the next time it will
                     self._box.stop()
-                    self.is_over = True
 
     def _measure(self) -> None:
         with contextlib.suppress(InfraError):

@@ -5,6 +5,7 @@ its own stdin and stdout.
 import base64
 import contextlib
 import json
+import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from lmrbench_evaluate.sandbox.docker_client import StreamReader
 from ...base.errors import InfraError
 from .allowed import MAX_REQUEST_BYTES
 from .box import Box
-from .relay import Relay
+from .relay import HttpAnswer, Relay
 
 PORT = 8000
 URL = f"http://127.0.0.1:{PORT}/v1"
@@ -28,6 +29,7 @@ _MAX_LINE = 2 * MAX_REQUEST_BYTES
 _LOOK_S = 0.2
 _RELAY_USER = "65533:65533"
 _START_S = 60.0
+_log = logging.getLogger(__name__)
 
 
 @contextlib.contextmanager
@@ -49,6 +51,9 @@ def box_endpoint(relay: Relay, box: Box, deadline: float) -> Iterator[None]:
     def reply(number: int, method: str, path: str, body: bytes) -> None:
         try:
             said = relay.answer(method, path, body)
+        except Exception:  # without an answer, the agent would wait for ever
+            _log.exception("a request of an agent cannot be relayed")
+            said = HttpAnswer(500, b"{}")
         finally:
             turns.release()
         content = base64.b64encode(said.body).decode()

@@ -1,7 +1,7 @@
 """The only way from an agent to the model: one server, one model, the key added on this side, everything counted.
 
 Requests from a box are not trusted: they reach this server only, for chat completions of this model. Limits on steps
-and costs are enforced here, regardless of the agent's own.
+and costs are enforced here, regardless of the agent's own. A server's error text, which may quote the key, stays here.
 """
 
 import asyncio
@@ -9,22 +9,37 @@ import concurrent.futures
 import contextlib
 import json
 import threading
+import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...base.text import one_line
-from ...chat.budget import Budget, Tokens, read_tokens
-from ...chat.refusals import LIMITS
-from ...chat.server import REASON, address_and_key, connect, get
+from ...base.errors import InfraError, LMRBenchError
+from ...base.text import counted, one_line
+from ...chat.budget import Budget, read_tokens
+from ...chat.client import ChatClient
+from ...chat.endpoint import Endpoint
+from ...chat.refusals import LIMITS, Cause, Refusal
+from ...chat.server import address_and_key, connect, get, json_of
 from .allowed import NotAllowed, read_request
 
 if TYPE_CHECKING:
     import httpx2
+    import openai
 
 STEP_LIMIT, COST_LIMIT, COST_UNKNOWN = "step_limit", "cost_limit", "cost_unknown"
 #: Seconds for requests that are under way when an agent is done: nobody waits for their answers.
 GRACE_S = 2.0
-#: Statuses that are not an answer: the server is busy or broken, or does not take the key.
-_NO_ANSWER = (401, 402, 403, 407, 408, 429)
+#: Repetitions of a request that is refused for no known cause, and the pause before each in seconds.
+_REPEATS, _PAUSE_S = 2, 0.5
+#: What an agent is told of a refusal that it can act on: message and code.
+_TOLD: Mapping[Cause | None, tuple[str, str]] = {
+    Cause.LENGTH: ("This model's maximum context length is exceeded.", "context_length_exceeded"),
+    Cause.FILTER: ("A content filter refused this request.", "content_filter"),
+}
+_RESPONSES = (
+    "only chat completions are relayed, not /v1/responses; if this model takes tools without reasoning, add --body "
+    "'reasoning_effort=\"none\"', else choose another model, or serve it under another name through a gateway"
+)
 _JSON = "application/json"
 
 
@@ -37,6 +52,10 @@ class HttpAnswer(NamedTuple):
     retry_after: str = ""
 
 
+class RunEnds(InfraError):
+    """No request of the run will be answered: the key, the model or the account's credit is at fault."""
+
+
 class Relay:
     """Forwards one agent's requests and counts them; safe to call from several threads.
 
@@ -46,6 +65,7 @@ class Relay:
         budget: of all agents of a run together.
         max_tokens: limit of each answer; None leaves it to the agent.
         request_s: seconds for one request.
+        body: parameters that replace those of each request.
     """
 
     def __init__(
@@ -57,9 +77,11 @@ class Relay:
         max_steps: int | None = None,
         max_tokens: int | None = None,
         request_s: float = 600.0,
+        body: Mapping[str, Any] | None = None,
     ) -> None:
-        self.model, self._budget = model, budget
+        self.model, self._budget, self._body = model, budget, body or {}
         self._max_steps, self._max_tokens = max_steps, max_tokens
+        self._rules = ChatClient(Endpoint(model=model, base_url=base_url, max_tokens=max_tokens))
         self._client = connect(*address_and_key(base_url), timeout_s=request_s)
         self._limit_name = LIMITS[0]
         self._loop, self._lock, self._is_closed = asyncio.new_event_loop(), threading.Lock(), False
@@ -76,6 +98,26 @@ class Relay:
         """The limit that ended it; empty if none did."""
         self.failure = ""
         """The reason why the last request has no answer; empty if it has one."""
+        self.fatal = ""
+        """The reason why no request of the run will be answered; empty if some may be."""
+        self.complaint = ""
+        """The reason why the last request was wrong; empty if there was none."""
+        self.refused, self.waited_s, self._waits_since = 0, 0.0, 0.0
+        """Requests without an answer, and the seconds between each first one and the next answer."""
+
+    def check(self) -> None:
+        """Check that what the agent leaves is an answer of the model.
+
+        Raises:
+            RunEnds: none of the run's will be.
+            InfraError: it is not.
+        """
+        if self.fatal:
+            raise RunEnds(self.fatal)
+        if self.failure:
+            raise InfraError(f"{self.failure} ({counted(self.refused, 'request')} without an answer)")
+        if not self.steps:
+            raise InfraError(f"the model answered no request of the agent ({self.complaint or 'there was none'})")
 
     def stop(self) -> None:
         """Forward nothing from now on."""
@@ -97,10 +139,12 @@ class Relay:
             entry = {"id": self.model, "object": "model", "created": 0, "owned_by": "lmrbench"}
             return _json(200, {"object": "list", "data": [entry]})
         if (method, path) != ("POST", "/chat/completions"):
+            self.complaint = _RESPONSES if path == "/responses" else self.complaint
             return _refusal(404, "only POST /v1/chat/completions and GET /v1/models are relayed")
         try:
             request = read_request(body, self.model)
         except NotAllowed as error:
+            self.complaint = str(error)
             return _refusal(400, str(error))
         with self._lock:
             if self._is_closed:
@@ -123,6 +167,8 @@ class Relay:
 
     async def _forward(self, request: dict[str, Any]) -> HttpAnswer:
         """Ask the server within all limits."""
+        if self.fatal:
+            return _refusal(403, "the run ends")
         if self._max_steps is not None and self.steps >= self._max_steps:
             self.limit = STEP_LIMIT
             return _refusal(403, f"the limit of {self._max_steps} steps is reached")
@@ -132,61 +178,113 @@ class Relay:
         self.steps += 1  # at once, so that requests at the same time do not pass together
         is_step = False
         try:
-            answer = await self._ask(request)
-            if answer.status == 400 and self._max_tokens and self._limit_name.encode() in answer.body:
-                self._limit_name = LIMITS[1]  # older servers know the limit by its older name
-                answer = await self._ask(request)
+            answer = await self._ask({**request, **self._body})
             is_step = answer.status == 200
         finally:
             self.steps -= not is_step
         return answer
 
     async def _ask(self, request: dict[str, Any]) -> HttpAnswer:
-        """Send one request and count its answer."""
+        """Send one request, again if that may help, and count its answer."""
         import httpx2
         import openai
 
-        if self._max_tokens is not None:
-            limits = [self._max_tokens, *(request[name] for name in LIMITS if name in request)]
-            request = {name: value for name, value in request.items() if name not in LIMITS}
-            request[self._limit_name] = min(limits)
+        limits = [request.pop(name) for name in LIMITS if name in request] if self._max_tokens else []
+        repeats = _REPEATS
+        while True:
+            body = {**request, **self._limit(*limits)}
+            try:
+                response = await self._client.post("/chat/completions", cast_to=httpx2.Response, body=body)
+            except openai.APIStatusError as error:
+                refusal = Refusal.of(json_of(error.response) or error.response.text)
+                cause = self._rules.cause(error.status_code, refusal)
+                if self._max_tokens and LIMITS[0] in body and refusal.place_of(LIMITS[0]) is not None:
+                    self._limit_name = LIMITS[1]  # older servers know the limit by its older name
+                elif cause is Cause.UNKNOWN and repeats:
+                    await asyncio.sleep(_PAUSE_S)
+                    repeats -= 1
+                else:
+                    return await self._refuse(error, refusal, cause)
+            except openai.APIConnectionError as error:
+                return self._miss(502, f"the server does not answer ({one_line(error.__cause__ or error)[:300]})")
+            else:
+                return self._count(response)
+
+    def _limit(self, *limits: int) -> dict[str, int]:
+        return {self._limit_name: min([self._max_tokens, *limits])} if self._max_tokens else {}
+
+    async def _refuse(self, error: "openai.APIStatusError", refusal: Refusal, cause: Cause | None) -> HttpAnswer:
+        """Return what the agent is told of a refusal."""
+        status, failure = error.status_code, self._rules.failure(error, refusal, cause)
+        reason = str(failure)
+        if "/responses" in refusal.text:
+            reason = f"{self._rules.clean(refusal.message)} ({_RESPONSES})"
+        if isinstance(failure, LMRBenchError) and await self._is_refused_for_good():
+            self.fatal = reason
+        elif cause is None:
+            retry_after = one_line(error.response.headers.get("Retry-After", ""))[:40]
+            return self._miss(status, f"the server says {reason}", retry_after)
+        self.failure, self.complaint = "", reason
+        if told := _TOLD.get(cause):
+            return _refusal(400, *told)
+        return _refusal(status, f"The server refused this request ({status}).")
+
+    async def _is_refused_for_good(self) -> bool:
+        """Ask what no agent wrote: a firewall, or words of the agent that an error repeats, must not end the run."""
+        import httpx2
+        import openai
+
+        body = {"model": self.model, "messages": [{"role": "user", "content": "Say OK."}], **self._body}
         try:
-            response = await self._client.post("/chat/completions", cast_to=httpx2.Response, body=request)
+            response = await self._client.post(
+                "/chat/completions", cast_to=httpx2.Response, body={**body, **self._limit()}
+            )
         except openai.APIStatusError as error:
-            response = error.response
-        except openai.APIConnectionError as error:
-            self.failure = f"the server does not answer ({one_line(error.__cause__ or error)[:300]})"
-            return _refusal(502, "no answer")
-        if response.status_code >= 500 or response.status_code in _NO_ANSWER or REASON in response.extensions:
-            reason = response.extensions.get(REASON) or one_line(response.text[:300])
-            self.failure = f"the server says {response.status_code}: {reason}"
-        else:
-            self.failure = ""
-        if response.status_code == 200:
-            tokens = _usage(response)
-            cost = self._budget.add(tokens)
-            self.cost_usd = None if self.cost_usd is None or cost is None else self.cost_usd + cost
-            self.counted = self.counted and tokens is not None
-            self.input_tokens += tokens[0] if tokens else 0
-            self.output_tokens += tokens[1] if tokens else 0
-        kind, retry_after = (response.headers.get(name, "") for name in ("Content-Type", "Retry-After"))
-        return HttpAnswer(
-            response.status_code, response.content, one_line(kind or _JSON)[:100], one_line(retry_after)[:40]
-        )
+            refusal = Refusal.of(json_of(error.response) or error.response.text)
+            failure = self._rules.failure(error, refusal, self._rules.cause(error.status_code, refusal))
+            return isinstance(failure, LMRBenchError)
+        except openai.APIConnectionError:
+            return False
+        self._budget.add(read_tokens(get(json_of(response), "usage")))
+        return False
+
+    def _miss(self, status: int, reason: str, retry_after: str = "") -> HttpAnswer:
+        """Note that a request has no answer."""
+        self.failure = reason
+        self.refused += 1
+        self._waits_since = self._waits_since or time.monotonic()
+        return _refusal(status, "The server gave no answer.")._replace(retry_after=retry_after)
+
+    def _count(self, response: "httpx2.Response") -> HttpAnswer:
+        """Count an answer."""
+        events = _events(response)
+        tokens = next(filter(None, (read_tokens(get(event, "usage")) for event in reversed(events))), None)
+        cost = self._budget.add(tokens)
+        self.cost_usd = None if self.cost_usd is None or cost is None else self.cost_usd + cost
+        self.counted = self.counted and tokens is not None
+        self.input_tokens += tokens.question if tokens else 0
+        self.output_tokens += tokens.answer if tokens else 0
+        if error := next(filter(None, (get(event, "error") for event in events)), None):
+            return self._miss(502, f"the answer broke off: {self._rules.clean(str(get(error, 'message') or error))}")
+        self.failure = ""
+        if self._waits_since:
+            self.waited_s += time.monotonic() - self._waits_since
+            self._waits_since = 0.0
+        return HttpAnswer(200, response.content, one_line(response.headers.get("Content-Type") or _JSON)[:100])
 
 
-def _usage(response: "httpx2.Response") -> Tokens | None:
-    """Return the tokens of a question and its answer; None if the server does not report them."""
+def _events(response: "httpx2.Response") -> list[Any]:
+    """Return the JSON values of an answer: several if it is a stream."""
     is_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
-    for text in reversed(response.text.splitlines()) if is_stream else [response.text]:
+    events = []
+    for text in response.text.splitlines() if is_stream else [response.text]:
         with contextlib.suppress(ValueError, RecursionError):
-            if usage := read_tokens(get(json.loads(text.removeprefix("data:")), "usage")):
-                return usage
-    return None
+            events.append(json.loads(text.removeprefix("data:")))
+    return events
 
 
-def _refusal(status: int, message: str) -> HttpAnswer:
-    return _json(status, {"error": {"message": message, "type": "relay", "param": None, "code": "relay"}})
+def _refusal(status: int, message: str, code: str = "relay") -> HttpAnswer:
+    return _json(status, {"error": {"message": message, "type": "relay", "param": None, "code": code}})
 
 
 def _json(status: int, value: Any) -> HttpAnswer:
