@@ -82,7 +82,7 @@ class Judging:
         return judge(JudgeSettings(run=self.run, **endpoint, **options))
 
     def rows(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.file.read_text().splitlines()]
+        return [json.loads(line) for line in self.file.read_text().splitlines()] if self.file.exists() else []
 
     def categories(self) -> dict[str, str | None]:
         """Return the category of each model, as the public function gives it."""
