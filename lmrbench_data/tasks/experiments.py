@@ -50,15 +50,20 @@ def tables_section(tables: Tables) -> str:
     return text
 
 
-def reported_digits(paper: str) -> set[str]:
-    """Return the digits of the numbers that the tables of an underspecified paper report, without round ones."""
-    return digits_of("\n".join(re.findall(r"(?<=\| )-?\d+\.\d+(?= \|)", paper.partition(f"\n{_RESULTS}\n")[2])))
+def reported_in(text: str, paper: str) -> set[str]:
+    """Return the digits of the numbers in the tables of an underspecified paper, without round ones, that a text holds.
+
+    Numbers count in names and texts too (`x0824`), and longer ones also inside a number.
+    """
+    cells = _digits(" ".join(re.findall(r"(?<=\| )-?\d+\.\d+(?= \|)", paper.partition(f"\n{_RESULTS}\n")[2])))
+    numbers = _digits(text)
+    return {cell for cell in cells if cell in numbers or (len(cell) > _TELLING and any(cell in n for n in numbers))}
 
 
-def digits_of(text: str) -> set[str]:
+def _digits(text: str) -> set[str]:
     """Return the digits of all numbers in a text, whatever their scale: 0.0824, 8.24e-2 and 824 are 824."""
-    numbers = re.findall(r"(?<![\w.])(?:\d[\d_]*\.?\d*|\.\d+)", text)
-    digits = {re.sub(r"[._]", "", number).strip("0") for number in numbers}
+    numbers = re.findall(r"\d[\d_]*\.?\d*|\.\d+", text)
+    digits = {"".join(str(int(char)) for char in number if char.isdecimal()).strip("0") for number in numbers}
     return {number for number in digits if len(number) >= _TELLING}
 
 

@@ -142,20 +142,31 @@ def test_answer_that_can_search_the_tables_settles_nothing(toy_benchmark: Path, 
         "honest": f"# {numbers[0]} {numbers[1]}\n",
         "searcher": f"TABLE = {[float(number) for number in numbers]}\n",
         "percent": "".join(f"# {float(number):.2%}\n" for number in numbers),
+        "names": "".join(f"x{number.replace('.', '')} = 1\n" for number in numbers),
+        "joined": f"TEXT = '{''.join(numbers).replace('.', '')}'\n",
         "importer": "import experiments\n",
     }
     edits: dict[str, tuple[str, str] | None] = {
         name: ("def weigh", f"{text}def weigh") for name, text in copied.items()
     }
     run = evaluated(UNDERSPECIFIED, toy_benchmark, local_sandbox, edits)
+    searching = ["searcher", "percent", "names", "joined"]
     rows = {row["model_name_or_path"]: row for row in run.results()}
-    assert [name for name, row in rows.items() if row["searches_table"]] == ["searcher", "percent"]
-    assert [name for name, row in rows.items() if row["status"] != "passed"] == ["importer"]
+    assert [name for name, row in rows.items() if row["searches_table"]] == searching
+    for key in ("status", "core_status"):
+        assert [name for name, row in rows.items() if row[key] != "passed"] == [*searching, "importer"]
+    assert all(case["status"] == "passed" for name in searching for case in rows[name]["cases"])
+    assert rows["names"]["detail"] == "holds numbers of the paper's tables"
     frame = run.to_pandas().set_index("model_name_or_path")
-    assert dict(frame["choices_settled"]) == {"honest": 1.0, "searcher": 0.0, "percent": 0.0, "importer": 0.0}
+    assert dict(frame["choices_settled"]) == {"honest": 1.0, "importer": 0.0, **dict.fromkeys(searching, 0.0)}
+    assert [name for name, right in frame["reproduced"].items() if right] == ["honest"]
     text = run.report().to_markdown()
-    assert "2 answers hold numbers of the paper's tables" in text
+    assert "4 answers hold numbers of the paper's tables" in text
     assert "searcher: settled 0.0 % of the open choices" in text
+    older = run.path / "results.jsonl"  # of a harness that only marked them
+    older.write_text(older.read_text().replace('"status": "failed"', '"status": "passed"'))
+    older.write_text(older.read_text().replace('"core_status": "failed"', '"core_status": "passed"'))
+    assert run.report().to_markdown() == text
 
 
 def test_choices_of_a_memorised_answer_do_not_count() -> None:

@@ -93,7 +93,9 @@ def warnings(report: "Report") -> list[str]:
         lines.append(f"{lost} {what} on fewer votes than the judge was asked for: the other requests failed.")
     if searching := sum(score.searching for score in report.scores):
         what = f"{counted(searching, 'answer')} {'holds' if searching == 1 else 'hold'} numbers of the paper's tables"
-        lines.append(f"{what} (`searches_table`), so the code can search for the options: it settles no open choice.")
+        lines.append(
+            f"{what} (`searches_table`), so the code can search for the options: it reproduces and settles nothing."
+        )
     return lines
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from lmrbench_data.dataset.result_rows import ChoiceRow
 from lmrbench_data.dataset.rows import DatasetRow, DeclaredCase, Option, RowChoice, config_of
 from lmrbench_data.loader import UNDERSPECIFIED, File, read_archive
-from lmrbench_data.tasks.experiments import FILES, digits_of, reported_digits
+from lmrbench_data.tasks.experiments import FILES, reported_in
 
 from .compare import Comparison
 from .decode import Frame, StreamError, decode, read_frames
@@ -85,9 +85,10 @@ def searches_table(row: DatasetRow, repo: Mapping[str, File]) -> bool:
     changed = [name for name in repo if name not in FILES and repo[name] != masked.get(name)]
     copied = set[str]()
     for name in changed:
-        given = masked[name].data if name in masked else b""
-        copied |= digits_of(repo[name].data.decode("utf-8", "replace")) - digits_of(given.decode("utf-8", "replace"))
-    return len(copied & reported_digits(row["paper_text"])) >= SEARCHES
+        texts = (file.data.decode("utf-8", "replace") for file in (repo[name], masked.get(name, File(b""))))
+        new, given = (reported_in(text, row["paper_text"]) for text in texts)
+        copied |= new - given
+    return len(copied) >= SEARCHES
 
 
 def option_frames(choice: RowChoice, option: Option) -> list[Frame]:

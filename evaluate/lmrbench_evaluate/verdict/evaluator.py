@@ -61,6 +61,7 @@ def evaluate_prediction(
         took = time.monotonic() - started
         return Verdict.without_cases(Cause.ENGINE, f"cannot rebuild: {error}", duration_s=took)
     verdict = _evaluate_files(row, repo, sandbox, image, frames, timeout_scale, stop)
+    notes += [verdict.detail] if verdict.detail else []
     return dataclasses.replace(verdict, detail="; ".join(notes)) if verdict.cases else verdict
 
 
@@ -112,12 +113,9 @@ def _evaluate_files(
         except InfraError as error:
             reason = str(error)
             continue
-        cases = grade(frames, tests["cases"], outcome)
-        return dataclasses.replace(
-            _verdict(cases, outcome.log, outcome),
-            choices=implemented_options(row, outcome.stdout, runs),
-            searches_table=searches_table(row, repo),
-        )
+        verdict = _verdict(grade(frames, tests["cases"], outcome), outcome.log, outcome)
+        verdict = dataclasses.replace(verdict, choices=implemented_options(row, outcome.stdout, runs))
+        return verdict.searching() if searches_table(row, repo) else verdict
     return Verdict.without_cases(Cause.ENGINE, reason, duration_s=time.monotonic() - started)
 
 

@@ -6,7 +6,7 @@ it does leads to `infra_error`: only the engine, an overloaded machine, a damage
 
 import signal
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from typing import Any, Self
 
@@ -103,7 +103,8 @@ class Verdict:
     choices: Sequence[ChoiceRow] = ()
     """The options that the answer implements, if the row has choices."""
     searches_table: bool = False
-    """Whether the answer holds numbers of its paper's tables, by which it can search for the options."""
+    """Whether the answer holds numbers of its paper's tables, by which it can search for the options; then it has not
+    reproduced the method, whatever its cases."""
 
     @classmethod
     def without_cases(cls, cause: Cause, detail: str, *, log: str = "", duration_s: float = 0.0) -> Self:
@@ -113,7 +114,15 @@ class Verdict:
     @property
     def core_status(self) -> Status:
         """The worst of the core cases: `passed` is reproduced."""
-        return worst(case.status for case in self.cases if case.core) if self.cases else self.status
+        if not self.cases:
+            return self.status
+        statuses = [case.status for case in self.cases if case.core]
+        return worst([*statuses, Status.FAILED] if self.searches_table else statuses)
+
+    def searching(self) -> Self:
+        """Return the verdict on an answer with these results of cases that holds numbers of its paper's tables."""
+        status = worst([self.status, Status.FAILED])
+        return replace(self, status=status, searches_table=True, detail="holds numbers of the paper's tables")
 
     def functions(self, declared: Sequence[DeclaredCase]) -> list[PartRow]:
         """Return the verdict on each function of a method: the worst of the cases that test it.
