@@ -1,7 +1,7 @@
 """The container that an agent works in: no network, a work folder of limited size, and nothing from the host.
 
 Both folders are volumes in memory: the daemon reads and writes them, so no program inside takes part. An agent that is
-done or over a limit is frozen, which no process can prevent and keep its files.
+done or over a limit is frozen; one over its CPU budget that forks too fast for that is killed, and its files are lost.
 """
 
 import contextlib
@@ -66,7 +66,7 @@ class Box:
 
     def __init__(self, api: Any, container: str) -> None:
         self._api, self.container = api, container
-        self.is_stopped = self._is_frozen = False
+        self.is_stopped = self._is_killed = False
         self._stopping = threading.Lock()
         self._streams: list[socket.socket] = []
 
@@ -148,8 +148,11 @@ class Box:
         with engine_errors("measuring the container's CPU time"):
             return cpu_seconds(self._api, self.container)
 
-    def stop(self) -> None:
-        """Freeze all processes and end the commands. If they cannot be frozen, they are killed, and the files are lost.
+    def stop(self, *, or_kill: bool = False) -> None:
+        """Freeze all processes and end the commands.
+
+        Args:
+            or_kill: kill processes that cannot be frozen, with the loss of the files; else they run on.
 
         Raises:
             InfraError: the daemon does not answer.
@@ -162,11 +165,12 @@ class Box:
             for _ in range(_FREEZE_TRIES):
                 with contextlib.suppress(docker.errors.APIError):
                     self._api.pause(self.container)
-                    self._is_frozen = True
                     break
             else:
-                with contextlib.suppress(docker.errors.APIError):  # it has ended
-                    self._api.kill(self.container)
+                if or_kill:
+                    with contextlib.suppress(docker.errors.APIError):  # it has ended
+                        self._api.kill(self.container)
+                    self._is_killed = True
                 self._api.inspect_container(self.container)  # fails if it was removed, which is not the agent's doing
             self.is_stopped = True
             for stream in self._streams:
@@ -181,10 +185,10 @@ class Box:
 
         Raises:
             InfraError: the daemon failed, or its stream was cut short.
-            OverflowError: the work folder holds more than any answer needs, or its processes could not be frozen.
+            OverflowError: the work folder holds more than any answer needs, or its processes were killed.
         """
-        if not self._is_frozen:
-            raise OverflowError("the container ended, or its processes forked too fast to be stopped")
+        if self._is_killed:
+            raise OverflowError("its processes forked too fast to be stopped at the CPU budget")
         with engine_errors("copying out of the container"):
             chunks, _ = self._api.get_archive(self.container, WORK)
             reader: Any = _TarStream(chunks)
@@ -258,7 +262,7 @@ class CpuMeter:
             self.is_over = self._budget_s is not None and self.used_s > self._budget_s
             if self.is_over or self._is_called_off():
                 with contextlib.suppress(InfraError):  # the next time it will
-                    self._box.stop()
+                    self._box.stop(or_kill=True)
 
     def _measure(self) -> None:
         with contextlib.suppress(InfraError):
