@@ -487,5 +487,5 @@ def test_killed_run_leaves_no_container_and_resumes(
     summary, said = json.loads(done.stdout), stderr + done.stderr
     assert not list(temporary.glob("lmrbench-*"))
     assert (summary["done"], summary["kept"], summary["complete"]) == (1, 1, True)
-    assert "toy-scale, sample 1: exit 0, a patch, 1 steps" in said
+    assert "toy-scale, sample 1: exit 0, a patch, 1 step," in said
     assert KEY not in said + (tmp_path / "out" / "predictions.jsonl").read_text()
