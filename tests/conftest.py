@@ -41,15 +41,16 @@ gateway_base._Serializer._write_unicode_string = _write_any_text  # type: ignore
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip tests of third-party agents; keep only as many of a test's parameters as its `sampled` mark allows.
+    """Skip tests of real agents and servers; keep only as many of a test's parameters as its `sampled` mark allows.
 
     Of attacks on bubblewrap, whose runner is Docker's, two of each family run. All parameters run in depth, or if a
     test is named.
     """
-    if not os.environ.get("LMRBENCH_TEST_AGENTS"):
-        for item in items:
-            if item.get_closest_marker("agents"):
-                item.add_marker(pytest.mark.skip(reason="`make test-agents` installs the agents and runs this test"))
+    for kind in ("agents", "servers"):
+        skip = pytest.mark.skip(reason=f"`make test-{kind}` installs the {kind} and runs this test")
+        for item in items if not os.environ.get(f"LMRBENCH_TEST_{kind.upper()}") else ():
+            if item.get_closest_marker(kind):
+                item.add_marker(skip)
     if IN_DEPTH or any("::" in argument for argument in config.args):
         return
     groups: dict[tuple[str, int], list[pytest.Item]] = {}
