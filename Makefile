@@ -20,7 +20,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Selection of `make test-fast`; FAST="not docker and not nightly" adds the slow tests.
 FAST   ?= not docker and not slow and not nightly
 
-.PHONY: demo test test-fast test-minimum test-all test-agents test-servers lint layers docs bench clean
+.PHONY: demo test test-fast test-minimum test-all test-agents lint layers docs bench clean
 
 demo: $(VENV)/$(if $(DOCKER),base,local).installed
 	@echo "== about five minutes on two cores, and the first time as long again to install and to build an image"
@@ -61,12 +61,6 @@ test-agents: $(VENV)/dev.installed $(VENV)/agents.installed
 	$(BIN)/lmrbench images build --agent mini-swe-agent
 	$(BIN)/lmrbench images build --agent openhands
 	LMRBENCH_TEST_AGENTS=1 $(BIN)/pytest -m agents
-
-# Real servers of models, in an environment of their own, serve a random model of 32 dimensions.
-test-servers: $(VENV)/dev.installed
-	$(PYTHON) -m venv build/servers
-	build/servers/bin/pip install --quiet 'transformers[serving]' 'litellm[proxy]' xllamacpp gguf torch==2.13.0
-	LMRBENCH_TEST_SERVERS=build/servers $(BIN)/pytest -m servers
 
 lint: $(VENV)/dev.installed layers
 	$(BIN)/ruff check .

@@ -21,7 +21,7 @@ from lmrbench_evaluate.predictions.prediction import check_track
 from .api.scorer import Scorer
 from .base.errors import ArgumentError, InfraError, LMRBenchError
 from .base.text import one_line
-from .dataset.load import check_config, load_rows
+from .dataset.load import load_rows
 from .dataset.rows import choose_rows
 from .generation.paper_texts import paper_text
 from .generation.prompt import build_prompt, prompt_version
@@ -63,9 +63,7 @@ def lmr_bench(
             raise ArgumentError("workers", f"must be at least 1, not {workers}")
         given = instances.split(",") if isinstance(instances, str) else instances
         names = [name.strip() for name in given if name.strip()]
-        every = load_rows(dataset, config)
-        check_config(names, every, dataset)
-        rows = choose_rows(every, names)
+        rows = choose_rows(load_rows(dataset, config, names), names)
         prompts = [
             build_prompt(row, setting=setting, track=track, paper=paper_text(row, paper, paper_pages)) for row in rows
         ]
@@ -80,7 +78,7 @@ def lmr_bench(
         solver=generate(),
         scorer=verdict(track=track, setting=setting, dataset=dataset, config=config, sandbox=sandbox, workers=workers),
         version=rows[0]["benchmark_version"],
-        metadata={"dataset_sha256": dataset_sha256(every), "prompt_version": prompt_version(config)},
+        metadata={"dataset_sha256": dataset_sha256(rows), "prompt_version": prompt_version(config)},
     )
 
 

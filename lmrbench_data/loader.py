@@ -111,25 +111,15 @@ def dataset_sha256(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def recordings_sha256(rows: Iterable[Mapping[str, Any]]) -> str:
     """Return the identity of all recorded outputs, whose last bits depend on the CPU, unlike `dataset_sha256`."""
-
-    def line(row: Mapping[str, Any]) -> str:
-        options = [option for choice in row.get("choices") or () for option in choice["options"]]
-        hashes = [row["recording"]["sha256"], *(hashlib.sha256(option["expected"]).hexdigest() for option in options)]
-        return f"{row['instance_id']} {' '.join(hashes)}"
-
-    return _hash_lines(map(line, rows))
+    return _hash_lines(f"{row['instance_id']} {row['recording']['sha256']}" for row in rows)
 
 
-def row_sha256(row: Mapping[str, Any], *, with_options: bool = False) -> str:
-    """Return the identity of a row: a hash of its content without recorded outputs; archives count uncompressed.
-
-    Args:
-        with_options: count the recorded outputs of options, as a proof of the row does.
-    """
+def row_sha256(row: Mapping[str, Any]) -> str:
+    """Return the identity of a row: a hash of its content without recorded outputs; archives count uncompressed."""
 
     def canonical(value: Any) -> Any:
         if isinstance(value, Mapping):
-            return {key: canonical(item) for key, item in value.items() if with_options or key != "expected"}
+            return {key: canonical(item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [canonical(item) for item in value]
         return {"sha256": archive_sha256(value)} if isinstance(value, bytes) else value
@@ -283,9 +273,7 @@ def _verify(table: Any, stamp: Mapping[str, str], where: str) -> None:
             raise LoadError(f"{where}: row {row['instance_id']!r} was changed after the build; {_AGAIN}")
         if row["benchmark_version"] != stamp["version"]:
             raise LoadError(f"{where}: rows of another version than the card's, {stamp['version']}; {_AGAIN}")
-        identities.append(
-            {name: row[name] for name in ("instance_id", "row_sha256", "recording", "choices") if name in row}
-        )
+        identities.append({name: row[name] for name in ("instance_id", "row_sha256", "recording")})
     if (dataset_sha256(identities), recordings_sha256(identities)) != (stamp["sha256"], stamp["recordings"]):
         raise LoadError(f"{where}: the rows do not match the card; {_AGAIN}")
 

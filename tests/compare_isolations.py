@@ -1,8 +1,9 @@
-"""Compare the verdicts of warm containers with those of fresh ones: `compare_isolations.py LOG [CONFIG ...]`.
+"""Compare the verdicts of sandboxes: `compare_isolations.py LOG SANDBOX[,SANDBOX...] [CONFIG ...]`.
 
-Every trial of every instance of the benchmark (golden, masked, variants, other options) is evaluated in warm
-containers, then in fresh ones. Fresh ones take hours for the methods; a second call with the same LOG resumes where the
-first one ended. Exit status 1 if verdicts differ in any case, or are not the ones that the trials require.
+Every trial of every instance of the benchmark (golden, masked, variants, other options) is evaluated in each sandbox:
+`docker`, `bwrap`, `docker-shared` or `bwrap-shared`. Fresh sandboxes take hours for the methods; a second call with the
+same LOG resumes where the first one ended. Exit status 1 if verdicts in the log differ in any case, or are not the ones
+that the trials require, which `dataset check` has proved in fresh containers.
 """
 
 import json
@@ -16,7 +17,7 @@ from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import CONFIGS
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.trials import Trial, make_trials
-from lmrbench_evaluate.sandbox import ISOLATIONS, open_sandbox
+from lmrbench_evaluate.sandbox import CONTAINER, open_sandbox
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 
@@ -24,33 +25,39 @@ from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 WORKERS = 3
 
 
-def main(log: Path, configs: list[str]) -> bool:
+def main(log: Path, sandboxes: list[str], configs: list[str]) -> bool:
     """Evaluate what the log lacks and print the trials that are not as they should be; return whether there are any."""
     entries = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-    done = {(entry["instance_id"], entry["trial"], entry["isolation"]) for entry in entries}
+    done = {(entry["instance_id"], entry["trial"], entry["sandbox"]) for entry in entries}
     trials = [pair for config in configs for pair in trials_of(config)]
-    for isolation in reversed(ISOLATIONS):
-        with open_sandbox("docker", isolation=isolation) as sandbox, ThreadPoolExecutor(WORKERS) as pool:
-            left = [(row, trial) for row, trial in trials if (trial.instance_id, trial.name, isolation) not in done]
-            jobs = [pool.submit(run, sandbox, isolation, row, trial) for row, trial in left]
+    for name in sandboxes:
+        kind, _, isolation = name.partition("-")
+        with (
+            open_sandbox(kind, isolation=isolation or CONTAINER) as sandbox,
+            ThreadPoolExecutor(WORKERS) as pool,
+            log.open("a") as file,
+        ):
+            left = [(row, trial) for row, trial in trials if (trial.instance_id, trial.name, name) not in done]
+            jobs = [pool.submit(run, sandbox, row, trial) for row, trial in left]
             for future in as_completed(jobs):
                 entries.append(future.result())
-                with log.open("a") as file:
-                    print(json.dumps(entries[-1]), file=file)
-    cases = {(entry["instance_id"], entry["trial"], entry["isolation"]): entry["cases"] for entry in entries}
-    wrong = {key[:2] for key in cases if len({str(cases.get((*key[:2], isolation))) for isolation in ISOLATIONS}) > 1}
+                print(json.dumps(entries[-1]), file=file, flush=True)
+    cases: dict[tuple[str, str], set[str]] = {}
+    for entry in entries:
+        cases.setdefault((entry["instance_id"], entry["trial"]), set()).add(str(entry["cases"]))
+    wrong = {trial for trial, different in cases.items() if len(different) > 1}
     wrong |= {(entry["instance_id"], entry["trial"]) for entry in entries if not entry["as_required"]}
     print(f"{len(entries)} verdicts; {len(wrong)} trials differ or are not as required", *sorted(wrong), sep="\n")
     return bool(wrong)
 
 
-def run(sandbox: Sandbox, isolation: str, row: DatasetRow, trial: Trial) -> dict[str, Any]:
+def run(sandbox: Sandbox, row: DatasetRow, trial: Trial) -> dict[str, Any]:
     """Evaluate one trial and return its entry in the log."""
     verdict = evaluate_prediction(row, trial.prediction, sandbox, sandbox.prepare(row["docker_image"]))
     return {
         "instance_id": trial.instance_id,
         "trial": trial.name,
-        "isolation": isolation,
+        "sandbox": sandbox.name,
         "as_required": trial.must.holds(verdict),
         "cases": {f"{case.name}/{case.seed}": case.status for case in verdict.cases},
     }
@@ -65,4 +72,4 @@ def trials_of(config: str) -> list[tuple[DatasetRow, Trial]]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2:] or list(CONFIGS)))
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2].split(","), sys.argv[3:] or list(CONFIGS)))

@@ -41,16 +41,15 @@ gateway_base._Serializer._write_unicode_string = _write_any_text  # type: ignore
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip tests of real agents and servers; keep only as many of a test's parameters as its `sampled` mark allows.
+    """Skip tests of third-party agents; keep only as many of a test's parameters as its `sampled` mark allows.
 
     Of attacks on bubblewrap, whose runner is Docker's, two of each family run. All parameters run in depth, or if a
     test is named.
     """
-    for kind in ("agents", "servers"):
-        skip = pytest.mark.skip(reason=f"`make test-{kind}` installs the {kind} and runs this test")
-        for item in items if not os.environ.get(f"LMRBENCH_TEST_{kind.upper()}") else ():
-            if item.get_closest_marker(kind):
-                item.add_marker(skip)
+    if not os.environ.get("LMRBENCH_TEST_AGENTS"):
+        for item in items:
+            if item.get_closest_marker("agents"):
+                item.add_marker(pytest.mark.skip(reason="`make test-agents` installs the agents and runs this test"))
     if IN_DEPTH or any("::" in argument for argument in config.args):
         return
     groups: dict[tuple[str, int], list[pytest.Item]] = {}
@@ -141,17 +140,44 @@ def bwrap_sandbox() -> Iterator[Sandbox]:
     sandbox.close()
 
 
-@pytest.fixture(scope="session")
-def shared_sandbox(docker_sandbox: Sandbox) -> Iterator[Sandbox]:
-    """Warm containers of the real engine."""
+#: Where zygotes run.
+ZYGOTES = [pytest.param("docker", marks=pytest.mark.docker), pytest.param("bwrap", marks=pytest.mark.bwrap)]
+
+
+def _shared(request: pytest.FixtureRequest, wall: str) -> Iterator[Sandbox]:
     from lmrbench_evaluate.sandbox.shared import SharedSandbox
 
-    with SharedSandbox() as sandbox:
+    with SharedSandbox(type(request.getfixturevalue(f"{wall}_sandbox"))()) as sandbox:
         yield sandbox
 
 
+@pytest.fixture(scope="session")
+def docker_shared_sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """Answers of their own walls in containers of the real engine."""
+    yield from _shared(request, "docker")
+
+
+@pytest.fixture(scope="session")
+def bwrap_shared_sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """Answers of their own walls in real bubblewrap."""
+    yield from _shared(request, "bwrap")
+
+
+@pytest.fixture(params=ZYGOTES)
+def wall(request: pytest.FixtureRequest) -> Any:
+    """A sandbox of its own for zygotes, of each kind in turn."""
+    return type(request.getfixturevalue(f"{request.param}_sandbox"))()
+
+
+@pytest.fixture(scope="session", params=ZYGOTES)
+def shared_sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    """Each sandbox whose answers share loaded libraries, in turn."""
+    sandbox: Sandbox = request.getfixturevalue(f"{request.param}_shared_sandbox")
+    return sandbox
+
+
 #: The walls that attacks run against.
-WALLS = [pytest.param("docker", marks=pytest.mark.docker), pytest.param("bwrap", marks=pytest.mark.bwrap)]
+WALLS = [*ZYGOTES, *(pytest.param(f"{param.values[0]}_shared", marks=param.marks) for param in ZYGOTES)]
 
 
 @pytest.fixture(scope="session", params=WALLS)

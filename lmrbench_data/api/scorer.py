@@ -55,12 +55,12 @@ class _Checked(Settings):
 
 
 class Scorer(contextlib.AbstractContextManager["Scorer"]):
-    """Scores answers in warm containers; a context manager, safe to use from several threads.
+    """Scores answers with libraries loaded once; a context manager, safe to use from several threads.
 
         with lmr.Scorer(instances=["dpo-preference-loss"], workers=2) as scorer:
             [score] = scorer.score([{"instance_id": "dpo-preference-loss", "function": answer}])
 
-    Equal answers of a call are run once. A container that dies is replaced, and its answer is run again.
+    Equal answers of a call are run once. A zygote that dies is replaced, and its answer is run again.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
         seeds: Sequence[int] = (),
         timeout_scale: float = 1.0,
     ) -> None:
-        """Load the rows and connect to the engine; containers are started as answers come.
+        """Load the rows and open the sandbox; containers are started as answers come.
 
         Args:
             dataset: `embedded`, a folder, or `org/name[@revision]`.
@@ -83,13 +83,13 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             instances: Instances to score (default: all).
             workers: Number of answers that run at a time.
             isolation: `shared`, or `container`: a fresh container for each answer, as in official runs.
-            sandbox: As for `evaluate`; `shared` needs Docker.
+            sandbox: As for `evaluate`; `shared` needs Docker or bubblewrap.
             seeds: Seeds to run (default: all); cases that do not depend on the seed always run.
             timeout_scale: Factor for CPU time limits.
 
         Raises:
             InputError: The dataset cannot be read, or an instance, a seed or the isolation is unknown.
-            InfraError: No engine answers, or an image is missing.
+            InfraError: No sandbox works here, or an image or a library is missing.
         """
         arguments: dict[str, Any] = {"instances": instances, "workers": workers, "seeds": seeds}
         checked = _Checked(**arguments, timeout_scale=timeout_scale)

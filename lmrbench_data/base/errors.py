@@ -12,7 +12,7 @@
           MalformedAnswerError  an answer holds no usable code
       InfraError                the machinery failed (exit status 3)
         OverloadError           the machine had no time for a run
-        GoneError               a warm container ended before it took an answer
+        GoneError               a zygote ended before it took an answer
         LostAnswerError         the Hub did not say whether a write arrived
         UnreachableError        a server of papers cannot be reached
         GitError                git failed

@@ -252,4 +252,4 @@ def content_sha256(row: DatasetRow) -> str:
     content = {**row, "benchmark_version": "", "paper_text": paper}
     if content.get("level") == EASY:
         del content["level"]
-    return hashlib.sha256(f"{row_sha256(content, with_options=True)} {row['recording']['sha256']}".encode()).hexdigest()
+    return hashlib.sha256(f"{row_sha256(content)} {row['recording']['sha256']}".encode()).hexdigest()

@@ -376,7 +376,6 @@ MALFORMED = {
     "another function": "def scaled(values, factor):\n    return values\n",
     "only a call": "result = scale([1], 2)\n",
     "two definitions": BODY + "\n" + BODY,
-    "blocks that are too long together": f"```\nTEXT = '{'x' * 150_000}'\n```\n" * 2 + f"```\n{BODY}```\n",
     "one at the top and one in a branch": BODY + "\nif True:\n    def scale(values, factor):\n        return values\n",
     "inside a function": "def outer():\n    def scale(values, factor):\n        return values\n",
     "in a class that is not asked for": "class Scaler:\n    def scale(self, values, factor):\n        return values\n",

@@ -1,6 +1,6 @@
-"""Warm containers: nothing of an answer reaches the next one, and everything else is as in a container of its own."""
+"""Answers that share loaded libraries: nothing of one reaches the next, and all else is as in a fresh container."""
 
-import json
+import os
 import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,15 +9,13 @@ from typing import Any
 import pytest
 from docker.errors import APIError
 
-from lmrbench_evaluate.predictions.prediction import GOLD, MASKED, Prediction, own_answer
+from lmrbench_evaluate.predictions.prediction import GOLD, MASKED, own_answer
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.sandbox.shared import SharedSandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Status, Verdict
-from support.toy import TOY_ANSWER, attempt_in, warm_containers
-
-pytestmark = pytest.mark.docker
+from support.toy import TOY_ANSWER, attempt_in, containers_of
 
 #: A wrong answer that leaves what it can: files, processes, sockets, shared memory, secrets in memory.
 LITTERER = """
@@ -101,9 +99,23 @@ def search():
     return found
 
 def scale(values, factor):
-    print("FOUND", json.dumps(search()), os.getuid() > 99_999)
+    print("FOUND", json.dumps(search()))
     return [value * factor for value in values]
 """
+
+
+class Counted:
+    """A wall that counts the zygotes started in it."""
+
+    def __init__(self, wall: Any) -> None:
+        self.wall, self.name, self.started = wall, wall.name, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.wall, name)
+
+    def zygote(self, *arguments: Any) -> Any:
+        self.started += 1
+        return self.wall.zygote(*arguments)
 
 
 @pytest.fixture
@@ -111,80 +123,110 @@ def attempt(toy_row: dict[str, Any], shared_sandbox: Sandbox) -> Callable[..., V
     return attempt_in(shared_sandbox, toy_row)
 
 
+@pytest.fixture
+def counted(wall: Any) -> Counted:
+    return Counted(wall)
+
+
 def test_nothing_of_an_answer_is_left_for_the_next(attempt: Callable[..., Verdict]) -> None:
     honest = attempt(TOY_ANSWER)
     left = attempt(LITTERER)
     assert left.status is not Status.PASSED
-    assert "IPC [-1, -1] -1 -1" in left.log
+    assert "IPC [" in left.log
     verdict = attempt(SEARCHER)
     assert verdict.status is Status.PASSED, verdict.reason()
-    [found] = {line for line in verdict.log.splitlines() if line.startswith("FOUND")}
-    assert found == "FOUND [] True"
+    assert {line for line in verdict.log.splitlines() if line.startswith("FOUND")} == {"FOUND []"}
     assert attempt(TOY_ANSWER).cases == honest.cases
 
 
-def test_one_container_serves_many_answers_and_is_replaced_if_it_dies(toy_row: dict[str, Any]) -> None:
-    with SharedSandbox() as sandbox:
+#: Answers that exceed a limit.
+EXCESSES = {
+    "time": "def scale(values, factor):\n    while True: pass\n",
+    "sleep": "import time\ndef scale(values, factor): time.sleep(1000)\n",
+    "processes": "import os\ndef scale(values, factor):\n    while True: os.fork()\n",
+    "disk": """
+def scale(values, factor):
+    for folder in ("/tmp", "/work"):
+        try:
+            with open(f"{folder}/full", "wb", 0) as file:
+                while True:
+                    file.write(bytes(1 << 20))
+        except OSError:
+            pass
+""",
+    "log": "import sys\ndef scale(values, factor):\n    for _ in range(1000): sys.stderr.write('x' * (1 << 20))\n",
+}
+#: The verdicts on them.
+ENDED_BY_ITSELF = (Status.FAILED, Status.ERROR, Status.TIMEOUT)
+HOG = """
+KEPT = []
+
+def scale(values, factor):
+    while True:
+        KEPT.append(b"x" * (1 << 24))
+"""
+
+
+def test_answer_that_exceeds_a_limit_costs_itself_alone(counted: Counted, toy_row: dict[str, Any]) -> None:
+    with SharedSandbox(counted) as sandbox:  # type: ignore[arg-type]
         attempt = attempt_in(sandbox, toy_row)
-        api = connect()
-
-        assert attempt(TOY_ANSWER).status is Status.PASSED
-        [first] = warm_containers(sandbox)
-        assert [attempt(TOY_ANSWER).status for _ in range(3)] == [Status.PASSED] * 3
-        assert warm_containers(sandbox) == [first]
-        api.kill(first)
-        assert attempt(TOY_ANSWER).status is Status.PASSED
-        [second] = warm_containers(sandbox)
-        # An answer that exceeds a limit takes its container with it.
-        assert attempt("def scale(values, factor):\n    while True: pass\n", timeout_s=2).status is Status.TIMEOUT
-        assert second not in warm_containers(sandbox)
-        assert attempt(TOY_ANSWER).status is Status.PASSED
-    assert warm_containers(sandbox) == []
+        for name, answer in EXCESSES.items():
+            assert attempt(answer, timeout_s=2, memory_mb=1024).status in ENDED_BY_ITSELF, name
+            assert attempt(TOY_ANSWER, memory_mb=1024).status is Status.PASSED, name
+    assert counted.started == 1
 
 
-def test_a_job_without_room_for_a_process_is_no_answers_fault(toy_row: dict[str, Any]) -> None:
-    with SharedSandbox() as sandbox:
+def test_answer_after_one_that_used_up_the_memory_passes(counted: Counted, toy_row: dict[str, Any]) -> None:
+    with SharedSandbox(counted) as sandbox:  # type: ignore[arg-type]
+        attempt = attempt_in(sandbox, toy_row)
+        assert attempt(HOG, memory_mb=300).status is Status.OOM
+        assert attempt(TOY_ANSWER, memory_mb=300).status is Status.PASSED
+
+
+def test_zygote_that_was_killed_is_replaced(counted: Counted, toy_row: dict[str, Any]) -> None:
+    with SharedSandbox(counted) as sandbox:  # type: ignore[arg-type]
         attempt = attempt_in(sandbox, toy_row)
         assert attempt(TOY_ANSWER).status is Status.PASSED
-        [container] = warm_containers(sandbox)
-        [_, *processes] = subprocess.check_output(["docker", "top", container], text=True).splitlines()
-        # The job gets a place, its child does not.
-        subprocess.check_call(["docker", "update", "--pids-limit", str(len(processes) + 1), container])
+        if counted.name == "docker":
+            for container in containers_of(counted.run_id):
+                connect().kill(container)
+        else:
+            subprocess.run(["pkill", "-KILL", "-P", str(os.getpid()), "bwrap"], check=True)
         assert attempt(TOY_ANSWER).status is Status.PASSED
-        assert warm_containers(sandbox) != [container]
+    assert counted.started == 2
+    assert counted.name == "bwrap" or containers_of(counted.run_id) == []
 
 
+@pytest.mark.docker
 def test_an_engine_that_fails_during_a_run_is_an_infra_error(
-    toy_row: dict[str, Any], shared_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    toy_row: dict[str, Any], docker_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The client's own error reached the caller when the engine could not start the probe of a busy machine."""
 
     def fail(*_: object) -> float:
         raise APIError("500 Server Error", explanation="fork/exec: resource temporarily unavailable")
 
-    monkeypatch.setattr("lmrbench_evaluate.sandbox.warm.cpu_seconds", fail)
-    verdict = attempt_in(shared_sandbox, toy_row)("import time\ntime.sleep(5)\n" + TOY_ANSWER, timeout_s=2)
+    monkeypatch.setattr("lmrbench_evaluate.sandbox.docker.cpu_seconds", fail)
+    with SharedSandbox(type(docker_sandbox)()) as sandbox:
+        verdict = attempt_in(sandbox, toy_row)("import time\ntime.sleep(5)\n" + TOY_ANSWER, timeout_s=2)
     assert verdict.status is Status.INFRA_ERROR
     assert "Docker engine: fork/exec: resource temporarily unavailable" in verdict.reason()
 
 
-def test_parallel_runs_have_containers_of_their_own(toy_row: dict[str, Any]) -> None:
-    with SharedSandbox() as sandbox:
-        attempt = attempt_in(sandbox, toy_row)
-        answers = [TOY_ANSWER, LITTERER, TOY_ANSWER, "def scale(values, factor): ...\n"] * 3
-        with ThreadPoolExecutor(len(answers)) as pool:
-            verdicts = list(pool.map(attempt, answers))
-        assert [verdict.status is Status.PASSED for verdict in verdicts] == [True, False] * 6
+def test_parallel_runs_have_zygotes_of_their_own(attempt: Callable[..., Verdict]) -> None:
+    answers = [TOY_ANSWER, LITTERER, TOY_ANSWER, "def scale(values, factor): ...\n"] * 2
+    with ThreadPoolExecutor(len(answers)) as pool:
+        verdicts = list(pool.map(attempt, answers))
+    assert [verdict.status is Status.PASSED for verdict in verdicts] == [True, False] * 4
 
 
 @pytest.mark.parametrize("word", [GOLD, MASKED])
 def test_method_gets_the_verdict_of_a_container_of_its_own(
     word: str, method_row: dict[str, Any], shared_sandbox: Sandbox, docker_sandbox: Sandbox
 ) -> None:
-    image = docker_sandbox.prepare(method_row["docker_image"])
     prediction = own_answer(method_row, word)  # type: ignore[arg-type]
     verdicts = [
-        evaluate_prediction(method_row, prediction, place, image)  # type: ignore[arg-type]
+        evaluate_prediction(method_row, prediction, place, place.prepare(method_row["docker_image"]))  # type: ignore[arg-type]
         for place in (shared_sandbox, docker_sandbox)
     ]
     shared, own = ([(case.name, case.seed, case.status) for case in verdict.cases] for verdict in verdicts)
@@ -203,7 +245,7 @@ def product(values, factor):
 def scale(values, factor):
     result = product(torch.tensor(values, dtype=torch.float64), factor).tolist()
     frames = sum(torch._dynamo.utils.counters["frames"].values())
-    names = sorted(name for name in os.environ if name != "HOSTNAME")
+    names = sorted(name for name in os.environ if name not in ("HOSTNAME", "PWD"))
     CALLS.append(1)
     place = os.path.basename(os.getcwd())
     print("SEEN", frames, len(CALLS), getpass.getuser(), pwd.getpwuid(os.getuid())[4:], names, place)
@@ -225,19 +267,3 @@ def test_every_case_sees_what_it_sees_in_a_container_of_its_own(
     assert seen[0] == seen[1]
     assert seen[0][0].startswith("SEEN 2 1 nobody ")
     assert seen[0][0].endswith(" repo")
-
-
-def test_sources_of_another_instance_are_not_in_memory(toy_row: dict[str, Any]) -> None:
-    """Zygotes compile the sources of an instance; jobs of other instances must not find them."""
-    from lmrbench_evaluate.sandbox.warm import Recipe
-
-    with SharedSandbox() as sandbox:
-        marked = "X = 'MARK-" + "of-the-litterer" * 2 + "MARK-of'\n"
-        sandbox.serving("other", lambda: Recipe("other", (), (("/work/job/repo/x.py", marked * 500),)))
-        prediction = Prediction("toy-scale", "test", "goal_file", SEARCHER)
-        image = sandbox.prepare(toy_row["docker_image"])
-        other: dict[str, Any] = {**toy_row, "instance_id": "other"}
-        evaluate_prediction(other, prediction, sandbox, image)  # type: ignore[arg-type]
-        verdict = evaluate_prediction(toy_row, prediction, sandbox, image)  # type: ignore[arg-type]
-        [found] = {line for line in verdict.log.splitlines() if line.startswith("FOUND")}
-        assert json.loads(found.split(" ", 1)[1].rpartition(" ")[0]) == []

@@ -20,7 +20,6 @@ from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.docker import RUN_LABEL
 from lmrbench_evaluate.sandbox.docker_client import connect
-from lmrbench_evaluate.sandbox.shared import SharedSandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Verdict
 
@@ -204,7 +203,6 @@ def attempt_in(sandbox: Sandbox, row: DatasetRow) -> Callable[..., Verdict]:
     return attempt
 
 
-def warm_containers(sandbox: SharedSandbox) -> list[str]:
-    """Return the ids of the containers that a sandbox keeps."""
-    label = f"{RUN_LABEL}={sandbox._docker.run_id}"
-    return [item["Id"] for item in connect().containers(filters={"label": label})]
+def containers_of(run_id: str) -> list[str]:
+    """Return the ids of the running containers of a `DockerSandbox`."""
+    return [item["Id"] for item in connect().containers(filters={"label": f"{RUN_LABEL}={run_id}"})]

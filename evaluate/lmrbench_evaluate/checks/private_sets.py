@@ -154,8 +154,8 @@ def _is_current(task: Task, item: Altered, row: DatasetRow) -> bool:
     facts = row["recording"]
     recording = Recording(row["tests"]["cases"], row["expected"], facts["image"], facts["sandbox"], facts["cpu"])
     new = build_row(task, item, load_benchmark(task.folder.parent), task.image_tag, recording)
-    new_sha256 = row_sha256({**new, "paper_text": row["paper_text"]}, with_options=True)
-    return new_sha256 == row_sha256(row, with_options=True) and row["paper_text"].startswith(new["paper_text"])
+    same = row_sha256({**new, "paper_text": row["paper_text"]}) == row["row_sha256"]
+    return same and row["paper_text"].startswith(new["paper_text"])
 
 
 def _row(task: Task, item: Altered, sandbox: Sandbox, steps: _Steps) -> DatasetRow | None:

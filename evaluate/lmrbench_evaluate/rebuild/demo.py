@@ -5,14 +5,14 @@ import builtins
 import symtable
 from collections.abc import Iterator
 
-from lmrbench_data.base.source import FunctionNode, MalformedAnswerError, SourceError, parse, split_lines
+from lmrbench_data.base.source import FunctionNode, parse, split_lines
 from lmrbench_data.base.text import counted
 
 _BUILTINS = set(dir(builtins))
 
 
 def without_demo(code: str, file: str, *, is_whole: bool = False) -> tuple[str, str]:
-    """Return code without the demo below its last definition, and a note on what was left out.
+    """Return code that parses without the demo below its last definition, and a note on what was left out.
 
     Imports stay, statements that the file has, constants (assignments that call nothing and read only names that are
     there), and what sets a name that the definitions read and the file lacks, such as `TABLE = build_table()`.
@@ -20,14 +20,8 @@ def without_demo(code: str, file: str, *, is_whole: bool = False) -> tuple[str, 
     Args:
         file: the masked file.
         is_whole: whether the code replaces the file, so that the file's names are not there.
-
-    Raises:
-        MalformedAnswerError: the code does not parse, such as blocks that are too long together.
     """
-    try:
-        tree, lines = parse(code), split_lines(code)
-    except SourceError as error:
-        raise MalformedAnswerError(str(error)) from None
+    tree, lines = parse(code), split_lines(code)
     last = max((number for number, node in enumerate(tree.body) if _defines(node)), default=len(tree.body))
     if not (below := tree.body[last + 1 :]):
         return code, ""

@@ -174,7 +174,7 @@ def _read_block(defines: Callable[[ast.Module], bool], number: int, above: str, 
 
 def _parse(text: str) -> tuple[str, ast.Module]:
     """Parse a text, if need be with a class put around an indented method."""
-    code = text.removeprefix("\ufeff").strip("\n").rstrip() + "\n"
+    code = text.strip("\n").rstrip() + "\n"
     try:
         return code, parse(code)
     except SourceError as error:

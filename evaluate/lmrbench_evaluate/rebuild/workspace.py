@@ -5,6 +5,7 @@ file, the expected outputs or the variants: a sandbox cannot leak files that it 
 """
 
 import ast
+import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -19,7 +20,6 @@ from lmrbench_data.tasks.experiments import FILES
 from ..predictions.prediction import Prediction
 from ..runner import runner_files
 from ..sandbox.meter import wall_limit
-from ..sandbox.warm import Recipe
 from .answer import Spliced, check_goal_file, splice_function, splice_method
 from .patch import MAX_PATCHED_DEPTH, MAX_PATCHED_FILES, apply_patch
 
@@ -182,24 +182,17 @@ def workspace_tar(
     )
 
 
-def recipe_of(row: DatasetRow) -> Recipe:
-    """Return what answers to an instance share in a warm container: libraries to import, sources to compile.
-
-    Nothing of an answer or of the golden file is part of it: every job of the instance could read it.
-    """
+def libraries_of(row: DatasetRow) -> list[str]:
+    """Return the libraries, with their submodules, that the masked repository and the cases of a row import."""
     repo = without_experiments(row, read_archive(row["repo_archive"]))
-    texts: dict[str, str] = {}
-    for folder, files in (("repo", repo), ("tests", read_archive(row["tests_archive"]))):
-        for path, file in files.items():
-            if path.endswith(".py"):
-                try:
-                    texts[f"/work/job/{folder}/{path}"] = python_text(file.data)
-                except SourceError:
-                    continue  # the jobs report it if anything imports it
+    files = [*repo.items(), *read_archive(row["tests_archive"]).items()]
+    imported = {"numpy.random"}  # which the runner seeds
+    for path, file in files:
+        if path.endswith(".py"):
+            with contextlib.suppress(SourceError):  # the jobs report it if anything imports it
+                imported.update(_imports(python_text(file.data)))
     own = {path.split("/")[0].removesuffix(".py") for path in repo} | {"lmrbench_cases"}
-    imported = {name for text in texts.values() for name in _imports(text)} | {"numpy"}
-    modules = sorted(name for name in imported if name.split(".")[0] not in own)
-    return Recipe(row["instance_id"], tuple(modules), tuple(texts.items()))
+    return sorted(name for name in imported if name.split(".")[0] not in own)
 
 
 def _imports(source: str) -> Iterator[str]:

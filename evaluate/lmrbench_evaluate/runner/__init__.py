@@ -1,17 +1,28 @@
-"""The files that go into the sandbox beside the rebuilt repository, as text; the harness imports none of them.
+"""The files that go into the sandbox beside the rebuilt repository, as text; the harness imports only `seccomp.py`.
 
 `bootstrap.py` unpacks the workspace, `runner.py` runs the cases, `encoding.py` turns their outputs into bytes, and
-cases import `lmrbench_cases.py`. The files `warm_*.py` serve many answers in one container. `probe.py` measures the
+cases import `lmrbench_cases.py`. `zygote.py` and the files that it imports serve many answers. `probe.py` measures the
 machine in a sandbox of its own. They need Python 3.11 and the standard library; they use torch, NumPy and pandas only
 where the task does.
 """
 
 import hashlib
+import json
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
 _FILES = ("runner.py", "encoding.py", "lmrbench_cases.py")
-_WARM_FILES = ("warm_job.py", "warm_zygote.py", "warm_cleaning.py", "warm_supervisor.py")
+#: Each imports only those before it.
+_ZYGOTE_FILES = ("seccomp.py", "walls.py", "zygote_job.py", "zygote.py")
+#: Loads modules from a JSON object (name → source), and starts the last one.
+_LOADER = """
+import json, sys, types
+for name, text in json.loads(sys.argv[1]).items():
+    module = sys.modules[name.removesuffix(".py")] = types.ModuleType(name.removesuffix(".py"))
+    module.__file__ = f"/work/harness/{name}"
+    exec(compile(text, name, "exec"), module.__dict__)
+module.main(sys.argv[2])
+"""
 
 
 def source(name: str) -> str:
@@ -19,9 +30,10 @@ def source(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
-def warm_files() -> dict[str, str]:
-    """Return the modules of a warm container, in the order in which they import each other."""
-    return {name: source(name) for name in (*reversed(_FILES), *_WARM_FILES)}
+def zygote_arguments(**settings: object) -> list[str]:
+    """Return the arguments for Python that start a zygote with these settings (`zygote.main`)."""
+    files = {name: source(name) for name in (*reversed(_FILES), *_ZYGOTE_FILES)}
+    return ["-c", _LOADER, json.dumps(files), json.dumps(settings)]
 
 
 def runner_files() -> dict[str, bytes]:

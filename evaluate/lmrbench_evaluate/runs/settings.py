@@ -32,7 +32,7 @@ class RunSettings(Settings):
     instances: Instances = ()
     categories: tuple[str, ...] = option((), "Categories to include (default: all).", "--category")
     isolation: str = option(
-        "container", "container, or shared: answers share warm containers, which is faster and never official."
+        "container", "container, or shared: answers share loaded libraries, which is faster and never official."
     )
     workers: int | None = option(
         None,

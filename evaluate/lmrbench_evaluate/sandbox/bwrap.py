@@ -10,6 +10,8 @@ processes. It ends with bwrap, and bwrap ends with the harness.
 """
 
 import contextlib
+import functools
+import json
 import os
 import platform
 import re
@@ -18,17 +20,29 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from lmrbench_data.base.child import Child
+from lmrbench_data.base.child import Child, describe_status
 from lmrbench_data.base.errors import InfraError
 
-from ..runner import source
-from .base import ENVIRONMENT, PYTHON_OPTIONS, START_S, USER_NAME, Limits
+from ..runner import source, zygote_arguments
+from ..runner.seccomp import filter_program
+from .base import ENVIRONMENT, PYTHON_OPTIONS, START_S, USER_NAME, Ended, Limits
 from .bwrap_view import CONFIGURATION, PYTHON, configuration, import_names, package_mounts, system_mounts
-from .child_sandbox import ChildSandbox, Started, cpu_seconds, find_environment, rlimits, stat_fields
-from .seccomp import filter_program
+from .child_sandbox import (
+    ChildSandbox,
+    PipeReader,
+    Started,
+    cpu_seconds,
+    find_environment,
+    memory_watch,
+    offered_share,
+    rlimits,
+    stat_fields,
+)
+from .zygote import ZYGOTE_CAPABILITIES, ZYGOTE_ENVIRONMENT, Host
 
 WORK = "/work"
 #: The user inside a user namespace; there, the limit of processes counts only those of the run.
@@ -38,7 +52,7 @@ _USER_NAMESPACE = ("--unshare-user", "--uid", _USER, "--gid", _USER, "--cap-drop
 _KERNEL = (5, 14)
 #: Each of root's runs gets a random user of this many, without processes: the kernel counts processes by user.
 _FIRST_USER, _USERS = 1_500_000_000, 2**24
-_NEEDED_BY_SETPRIV = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
+_NEEDED_BY_SETPRIV = ("SETUID", "SETGID", "SETPCAP")
 _ENVIRONMENT = {**ENVIRONMENT, "PATH": "/python/bin:/usr/bin:/bin"}
 #: Seconds that the kernel may take to end all processes of a run.
 _END_S = 10.0
@@ -49,6 +63,8 @@ class BwrapSandbox(ChildSandbox):
     """The sandboxed child processes of one harness process."""
 
     name = "bwrap"
+    zygotes_are_root = True
+    """There is no second choice: they are if the harness is."""
 
     def __init__(self, benchmark: Path | None = None) -> None:
         """Check with an empty program that bubblewrap works on this machine.
@@ -66,7 +82,10 @@ class BwrapSandbox(ChildSandbox):
         if os.geteuid() != 0 and _kernel() < _KERNEL:
             raise InfraError(f"bubblewrap needs Linux {_KERNEL[0]}.{_KERNEL[1]} here, but this is {platform.release()}")
         self._program = program
-        self._filter = filter_program()
+        try:
+            self._filter = filter_program()
+        except OSError as error:
+            raise InfraError(str(error)) from error
         self._system = system_mounts(benchmark)
         #: Options by identity, as found by `prepare`.
         self._packages: dict[str, list[str]] = {}
@@ -88,7 +107,7 @@ class BwrapSandbox(ChildSandbox):
         return identity
 
     def _try(self, code: str, mounts: Sequence[str], problem: str) -> None:
-        with self._command(["-c", code], mounts, Limits(START_S, 4096)) as (command, inherited):
+        with self._command(["-c", code], mounts, Limits(START_S, 4096), _new_user()) as (command, inherited):
             done = subprocess.run(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -102,11 +121,51 @@ class BwrapSandbox(ChildSandbox):
             raise InfraError(f"{problem}: {lines[-1] if lines else f'exit status {done.returncode}'}")
 
     @contextlib.contextmanager
+    def zygote(self, image: str, limits: Limits) -> Iterator[Host]:
+        """Start a zygote in bubblewrap, and end it after the block.
+
+        Args:
+            limits: its memory and disk are those of each answer.
+        """
+        user = _new_user()
+        own = rlimits(limits, RLIMIT_NPROC=limits.processes)
+        arguments = zygote_arguments(user=int(user), disk_mb=limits.disk_mb, rlimits=own, has_cgroup=False)
+        with (
+            self._started(arguments, image, limits, user, _ENVIRONMENT | ZYGOTE_ENVIRONMENT, is_zygote=True) as run,
+            self.registered(run),
+            PipeReader(run.child.process) as reader,
+        ):
+            process = run.child.process
+            yield Host(
+                send=functools.partial(_send, run.child),
+                read=reader.read,
+                cpu_seconds=run.cpu_seconds,
+                offered=lambda: contextlib.nullcontext(offered_share),
+                watch=memory_watch(run.memory_mb, limits),
+                end=lambda errors: (Ended.EXITED, f"{describe_status(process.wait())}: {errors.strip()[-300:]}"),
+            )
+
+    @contextlib.contextmanager
     def _start(self, image: str, size: int, limits: Limits) -> Iterator[Started]:
+        own = json.dumps(rlimits(limits, RLIMIT_NPROC=limits.processes))
+        arguments = ["-c", source("bootstrap.py"), str(size), WORK, own]
+        with self._started(arguments, image, limits, _new_user(), _ENVIRONMENT) as run:
+            yield run
+
+    @contextlib.contextmanager
+    def _started(
+        self,
+        arguments: Sequence[str],
+        image: str,
+        limits: Limits,
+        user: str,
+        environment: Mapping[str, str],
+        *,
+        is_zygote: bool = False,
+    ) -> Iterator[Started]:
         mounts = self._packages.get(image, ())
-        code = ["-c", source("bootstrap.py"), str(size), WORK, rlimits(limits, RLIMIT_NPROC=limits.processes)]
-        with self._command(code, mounts, limits) as (command, inherited):
-            child = _Contained(command, environment=_ENVIRONMENT, stderr=subprocess.PIPE, pass_fds=inherited)
+        with self._command(arguments, mounts, limits, user, is_zygote=is_zygote) as (command, inherited):
+            child = _Contained(command, environment=environment, stderr=subprocess.PIPE, pass_fds=inherited)
         with child:
             yield Started(
                 child,
@@ -116,20 +175,26 @@ class BwrapSandbox(ChildSandbox):
             )
 
     @contextlib.contextmanager
-    def _command(self, code: list[str], mounts: Iterable[str], limits: Limits) -> Iterator[tuple[list[str], list[int]]]:
-        """Yield the command that runs Python with these arguments, and the descriptors that it must inherit."""
+    def _command(
+        self, arguments: Sequence[str], mounts: Iterable[str], limits: Limits, user: str, *, is_zygote: bool = False
+    ) -> Iterator[tuple[list[str], list[int]]]:
+        """Yield the command that runs Python with these arguments, and the descriptors that it must inherit.
+
+        Args:
+            is_zygote: it runs no tested code, and needs the rights to build walls around what does.
+        """
         with contextlib.ExitStack() as opened:
-            number = _USER if os.geteuid() != 0 else str(_FIRST_USER + secrets.randbelow(_USERS))
-            user, change_user = _user_options(number)
-            entry = f"{USER_NAME}:x:{number}:{number}:{USER_NAME}:/nonexistent:/usr/sbin/nologin\n".encode()
-            inherited = [opened.enter_context(_readable(data)) for data in (self._filter, configuration(), entry)]
-            seccomp, venv, passwd = map(str, inherited)
+            options, change_user = _user_options(user, is_zygote)
+            entry = f"{USER_NAME}:x:{user}:{user}:{USER_NAME}:/nonexistent:/usr/sbin/nologin\n".encode()
+            files = (configuration(), entry) if is_zygote else (configuration(), entry, self._filter)
+            inherited = [opened.enter_context(_readable(data)) for data in files]
+            venv, passwd, *seccomp = map(str, inherited)
             folder = ("--size", str(limits.disk_mb * _MB), "--perms", "1777", "--tmpfs")
             command = [
-                *(self._program, *user),
+                *(self._program, *options),
                 *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
                 *("--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "sandbox"),
-                *("--seccomp", seccomp),
+                *(word for number in seccomp for word in ("--seccomp", number)),
                 *self._system,
                 *mounts,
                 *("--file", venv, CONFIGURATION, "--perms", "0644", "--file", passwd, "/etc/passwd"),
@@ -138,7 +203,7 @@ class BwrapSandbox(ChildSandbox):
                 *(*folder, "/tmp", *folder, WORK, "--chdir", WORK),
                 # bwrap leaves both writable, without a limit on their size.
                 *("--remount-ro", "/dev", "--remount-ro", "/"),
-                *("--", *change_user, PYTHON, *PYTHON_OPTIONS, *code),
+                *("--", *change_user, PYTHON, *PYTHON_OPTIONS, *arguments),
             ]
             yield command, inherited
 
@@ -161,15 +226,29 @@ class _Contained(Child):
                         os.kill(process, signal.SIGKILL)
 
 
-def _user_options(user: str) -> tuple[Sequence[str], Sequence[str]]:
+def _new_user() -> str:
+    """Return the user of a run."""
+    return _USER if os.geteuid() != 0 else str(_FIRST_USER + secrets.randbelow(_USERS))
+
+
+def _user_options(user: str, is_zygote: bool) -> tuple[Sequence[str], Sequence[str]]:
     """Return bwrap's options for the user of a run, and the command by which the run takes that user."""
     if os.geteuid() != 0:
         return _USER_NAMESPACE, ()
-    kept = [word for capability in _NEEDED_BY_SETPRIV for word in ("--cap-add", capability)]
+    needed = ZYGOTE_CAPABILITIES if is_zygote else _NEEDED_BY_SETPRIV
+    options = ["--cap-drop", "ALL", *(word for name in needed for word in ("--cap-add", f"CAP_{name}"))]
+    if is_zygote:  # whose jobs take that user
+        return options, ()
     change = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--no-new-privs"]
     # A change of user clears the signal by which process 1 learns that bwrap is gone.
     change += ["--inh-caps=-all", "--bounding-set=-all", "--pdeathsig", "KILL", "--"]
-    return ["--cap-drop", "ALL", *kept], change
+    return options, change
+
+
+def _send(child: Child, data: bytes) -> None:
+    """Send data; a zygote that has ended does not read, and its end gives the reason."""
+    with contextlib.suppress(BrokenPipeError, TimeoutError):
+        child.send(data, time.monotonic() + START_S)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,6 @@ outside, and by rlimits that the bootstrap sets after it has unpacked the worksp
 """
 
 import contextlib
-import json
 import logging
 import os
 import platform
@@ -69,7 +68,7 @@ class ChildSandbox(Sandbox):
         if self._closed:
             raise InfraError(_CLOSED)
         try:
-            with self._start(image, len(workspace), limits) as run, self._registered(run):
+            with self._start(image, len(workspace), limits) as run, self.registered(run):
                 return self._converse(run, workspace, limits)
         except OSError as error:
             raise InfraError(f"{self.name} sandbox: {error}") from error
@@ -87,7 +86,8 @@ class ChildSandbox(Sandbox):
         """Start the runner, which waits for a workspace of this many bytes; leave nothing of it after the block."""
 
     @contextlib.contextmanager
-    def _registered(self, run: Started) -> Iterator[None]:
+    def registered(self, run: Started) -> Iterator[None]:
+        """Let `close` kill a run meanwhile."""
         with self._lock:
             if self._closed:  # while the process was being started
                 raise InfraError(_CLOSED)
@@ -104,7 +104,8 @@ class ChildSandbox(Sandbox):
         with contextlib.suppress(BrokenPipeError, TimeoutError):
             run.child.send(workspace, time.monotonic() + START_S)
             run.child.close_stdin()
-        stdout, log, ended = _read(run, meter, limits)
+        with PipeReader(run.child.process) as reader:
+            stdout, log, ended = collect_output(reader.read, meter, limits, memory_watch(run.memory_mb, limits))
         duration = meter.elapsed()
         run.child.kill()
         if self._closed:
@@ -152,11 +153,11 @@ def _check_packages(requirements: Iterable[str], sandbox: str) -> str:
     return "; ".join(found)
 
 
-def rlimits(limits: Limits, **more: int) -> str:
-    """Return the rlimits of a run, and more by name, for the bootstrap's third argument."""
+def rlimits(limits: Limits, **more: int) -> dict[str, int]:
+    """Return the rlimits of a run, and more by name."""
     memory, disk = limits.memory_mb * 2**20, limits.disk_mb * 2**20
     own = {"RLIMIT_DATA": memory, "RLIMIT_FSIZE": disk, "RLIMIT_CORE": 0, "RLIMIT_NOFILE": 1024}
-    return json.dumps({**own, **more})
+    return {**own, **more}
 
 
 def cpu_seconds(processes: Iterable[int]) -> float:
@@ -184,11 +185,35 @@ def offered_share(seconds: float) -> float:
         return 1.0  # tested code may have used up all processes: that must not excuse it
 
 
-def _read(run: Started, meter: Meter, limits: Limits) -> tuple[bytearray, str, Ended]:
-    """Read stdout and stderr until both end, the runner is gone, or a limit is reached."""
-    process = run.child.process
-    assert process.stdout is not None
-    assert process.stderr is not None
+class PipeReader(contextlib.AbstractContextManager["PipeReader"]):
+    """Reads stdout and stderr of a process until both end or the process is gone."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self._process, self._selector = process, selectors.DefaultSelector()
+        for pipe in (process.stdout, process.stderr):
+            assert pipe is not None
+            self._selector.register(pipe, selectors.EVENT_READ)
+
+    def __exit__(self, *_: object) -> None:
+        self._selector.close()
+
+    def read(self, timeout_s: float) -> list[tuple[bool, bytes]] | None:
+        """Wait for data and return it as (is stdout, data); empty if nothing arrived soon, None at the end."""
+        is_gone = self._process.poll() is not None  # asked before the last read: its last output precedes its end
+        timeout_s = 0 if is_gone else min(timeout_s, _WATCH_S)
+        ready = self._selector.select(timeout_s) if self._selector.get_map() else []
+        pieces = []
+        for key, _ in ready:
+            if data := os.read(key.fd, 1 << 18):
+                pieces.append((key.fileobj is self._process.stdout, data))
+            else:
+                self._selector.unregister(key.fileobj)
+        # A straggler may hold the pipes open after the process is gone.
+        return None if (not self._selector.get_map() and not pieces) or (is_gone and not ready) else pieces
+
+
+def memory_watch(memory_mb: Callable[[], float], limits: Limits) -> Callable[[], Ended | None]:
+    """Return a function that looks at a run's memory from time to time, and says whether the run must end."""
     next_look = time.monotonic() + _WATCH_S
 
     def watch() -> Ended | None:
@@ -196,22 +221,6 @@ def _read(run: Started, meter: Meter, limits: Limits) -> tuple[bytearray, str, E
         if time.monotonic() < next_look:
             return None
         next_look = time.monotonic() + _WATCH_S
-        return Ended.OUT_OF_MEMORY if run.memory_mb() > limits.memory_mb else None
+        return Ended.OUT_OF_MEMORY if memory_mb() > limits.memory_mb else None
 
-    with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ)
-        selector.register(process.stderr, selectors.EVENT_READ)
-
-        def receive(timeout_s: float) -> list[tuple[bool, bytes]] | None:
-            is_gone = process.poll() is not None  # asked before the last read: its last output precedes its end
-            ready = selector.select(0 if is_gone else min(timeout_s, _WATCH_S)) if selector.get_map() else []
-            pieces = []
-            for key, _ in ready:
-                if data := os.read(key.fd, 1 << 18):
-                    pieces.append((key.fileobj is process.stdout, data))
-                else:
-                    selector.unregister(key.fileobj)
-            # A straggler may hold the pipes open after the runner is gone.
-            return None if (not selector.get_map() and not pieces) or (is_gone and not ready) else pieces
-
-        return collect_output(receive, meter, limits, watch)
+    return watch

@@ -7,6 +7,7 @@ labels below and are always removed: by `run`, by `close`, or by the reaper proc
 
 import contextlib
 import functools
+import json
 import os
 import subprocess
 import sys
@@ -16,15 +17,18 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from lmrbench_data.base.errors import InfraError
 
-from ..runner import source
+from ..runner import source, zygote_arguments
+from ..runner.seccomp import OWNERLESS, REFUSED, WALLS
 from .base import ENVIRONMENT, PYTHON_OPTIONS, Ended, Limits, Outcome, Sandbox
 from .docker_client import API_TIMEOUT_S, StreamReader, attached, connect, cpu_seconds, engine_errors, send
 from .images import ensure_image, layers_digest
 from .meter import Meter, collect_output, make_outcome
+from .zygote import OWN_PROCESSES, ZYGOTE_CAPABILITIES, ZYGOTE_ENVIRONMENT, Host
 
 RUN_LABEL = "lmrbench.run"
 #: The process that created a container: `docker ps --filter label=lmrbench.process=PID` lists those of one command.
@@ -39,6 +43,8 @@ class DockerSandbox(Sandbox):
 
     name = "docker"
     official = True
+    zygotes_are_root = False
+    """Set where the engine or the machine refuses the walls of an ordinary user's zygote."""
     #: Identity → the daemon's id of an image, for all sandboxes of this process.
     _images: ClassVar[dict[str, str]] = {}
 
@@ -100,8 +106,60 @@ class DockerSandbox(Sandbox):
             return make_outcome(stdout, log, ended, duration, meter.cpu, problem)
 
     @contextlib.contextmanager
+    def zygote(self, image: str, limits: Limits) -> Iterator[Host]:
+        """Start a zygote in a container of its own, and remove it after the block.
+
+        Args:
+            limits: its memory and disk are those of each answer.
+        """
+        options = tmpfs_options(limits)
+        profile = {"names": sorted({*REFUSED} - {*WALLS, *OWNERLESS}), "action": "SCMP_ACT_ERRNO"}
+        security = [
+            "no-new-privileges",
+            "apparmor=unconfined",  # whose profile for containers forbids mounts
+            f"seccomp={json.dumps({'defaultAction': 'SCMP_ACT_ALLOW', 'syscalls': [profile]})}",
+        ]
+        user = int(USER.partition(":")[0])
+        arguments = zygote_arguments(user=user, disk_mb=limits.disk_mb, rlimits={}, has_cgroup=True)
+        with (
+            self.container(
+                image,
+                Limits(0, limits.memory_mb, limits.processes + OWN_PROCESSES, limits.disk_mb),
+                # /proc is not masked, or the kernel refuses to mount that of a job.
+                host={
+                    "tmpfs": {WORK: options, "/tmp": options},
+                    "security_opt": security,
+                    "cap_add": list(ZYGOTE_CAPABILITIES) if self.zygotes_are_root else [],
+                },
+                user="0:0" if self.zygotes_are_root else USER,
+                paths={"MaskedPaths": [], "ReadonlyPaths": []},
+                command=["python", *PYTHON_OPTIONS, *arguments],
+                environment=ZYGOTE_ENVIRONMENT,
+                stdin_open=True,
+                network_disabled=True,
+            ) as (api, container),
+            attached(api, container) as connection,
+        ):
+            checked = engine_errors("Docker engine")
+            checked(api.start)(container)
+            yield Host(
+                send=functools.partial(send, connection),
+                read=checked(StreamReader(connection).read),
+                cpu_seconds=checked(functools.partial(cpu_seconds, api, container)),
+                offered=functools.partial(self.offered_share, image),
+                watch=lambda: None,
+                end=checked(functools.partial(end_of_container, api, container)),
+            )
+
+    @contextlib.contextmanager
     def container(
-        self, image: str, limits: Limits, *, host: Mapping[str, Any], **options: Any
+        self,
+        image: str,
+        limits: Limits,
+        *,
+        host: Mapping[str, Any],
+        paths: Mapping[str, Any] = MappingProxyType({}),
+        **options: Any,
     ) -> Iterator[tuple[Any, str]]:
         """Create a locked-down container and yield (client, id); start it yourself, it is removed after the block.
 
@@ -118,7 +176,7 @@ class DockerSandbox(Sandbox):
                 image=self._images.get(image, image),
                 entrypoint=[],
                 labels={RUN_LABEL: self.run_id, PROCESS_LABEL: str(os.getpid())},
-                host_config=_host_config(api, limits, host),
+                host_config=_host_config(api, limits, host) | paths,
                 use_config_proxy=False,  # may hold a password
                 **{"user": USER, **options},
             )
@@ -149,6 +207,7 @@ class DockerSandbox(Sandbox):
                 api.start(container)
                 return api, container
 
+            @engine_errors("Docker engine")
             def share(seconds: float) -> float:
                 api, container = started()
                 command = ["python", "-I", "-S", "-c", source("probe.py"), str(seconds)]
@@ -201,27 +260,27 @@ def _host_config(api: Any, limits: Limits, additions: Mapping[str, Any]) -> Any:
     import docker
 
     memory = limits.memory_mb * 2**20
-    return api.create_host_config(
-        network_mode="none",
-        read_only=True,
-        cap_drop=["ALL"],
-        security_opt=["no-new-privileges"],
-        mem_limit=memory,
-        memswap_limit=memory,
-        pids_limit=limits.processes,
-        nano_cpus=1_000_000_000,
-        ipc_mode="none",
-        oom_score_adj=500,
+    options: dict[str, Any] = {
+        "network_mode": "none",
+        "read_only": True,
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges"],
+        "mem_limit": memory,
+        "memswap_limit": memory,
+        "pids_limit": limits.processes,
+        "nano_cpus": 1_000_000_000,
+        "ipc_mode": "none",
+        "oom_score_adj": 500,
         # With an init process as process 1, signals from tested code would reach the runner.
-        init=False,
-        ulimits=[
+        "init": False,
+        "ulimits": [
             docker.types.Ulimit(name="core", soft=0, hard=0),
             docker.types.Ulimit(name="nofile", soft=1024, hard=1024),
         ],
         # The stream is read live; the daemon must not keep a copy of the output.
-        log_config=docker.types.LogConfig(type="none"),
-        **additions,
-    )
+        "log_config": docker.types.LogConfig(type="none"),
+    }
+    return api.create_host_config(**{**options, **additions})
 
 
 def _require_limits(api: Any, container: str, limits: Limits) -> None:

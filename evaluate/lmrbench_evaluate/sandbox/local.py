@@ -10,6 +10,7 @@ and cannot signal this process. The two still share the container's network, pro
 
 import contextlib
 import functools
+import json
 import os
 import re
 import signal
@@ -70,7 +71,7 @@ class LocalSandbox(ChildSandbox):
             processes = functools.partial(_processes_of, self._user)
             kill = functools.partial(_kill_all_of, self._user)
         folder = Path(tempfile.mkdtemp(prefix="lmrbench-"))
-        code = [source("bootstrap.py"), str(size), str(folder), rlimits(limits)]
+        code = [source("bootstrap.py"), str(size), str(folder), json.dumps(rlimits(limits))]
         command = [sys.executable, *PYTHON_OPTIONS, "-c", *code]
         pipe = subprocess.PIPE
         try:

@@ -1,96 +1,117 @@
-"""Run answers in warm containers, one after the other (`--isolation shared`): for training and quick looks.
+"""Run answers that share loaded libraries (`--isolation shared`): for training and quick looks.
 
-Verdicts are those of the `docker` sandbox at a small part of its cost. They are never official: answers share a
-container with a root process, and the cases of an answer share a process.
+Each answer has walls of its own, in Docker and in bubblewrap, at a small part of the cost of a fresh container. Results
+are never official, because the cases of an answer share a process.
 """
 
+import contextlib
 import functools
+import logging
 import threading
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 from lmrbench_data.base.errors import InfraError
 
 from .base import Limits, Outcome, Sandbox
+from .bwrap import BwrapSandbox
 from .docker import DockerSandbox
 from .turns import Run
-from .warm import GoneError, Recipe, WarmContainer
+from .zygote import GoneError, Zygote
 
-#: Largest number of idle containers; beyond it, the one that has been idle longest is removed.
+#: Largest number of idle zygotes; beyond it, the one that has been idle longest is ended.
 MAX_IDLE = 8
 
+_log = logging.getLogger(__name__)
 _Kind = tuple[str, int, int]
-_NO_INSTANCE = Recipe("")
 
 
 class SharedSandbox(Sandbox):
-    """The warm containers of one harness process: as many as runs at a time, for each image and memory limit."""
+    """The zygotes of one harness process: as many as runs at a time, for each image and memory limit."""
 
-    name = "docker-shared"
     official = False
 
-    def __init__(self, benchmark: Path | None = None) -> None:
-        """Connect to the daemon, like `DockerSandbox`; containers are started as answers come."""
-        self._docker = DockerSandbox(benchmark)
+    def __init__(self, wall: DockerSandbox | BwrapSandbox) -> None:
+        """Zygotes are started in `wall` as answers come."""
+        self._wall, self.name = wall, f"{wall.name}-shared"
         self._lock = threading.Lock()
-        self._idle: list[tuple[_Kind, WarmContainer]] = []
-        self._recipes: dict[str, Recipe] = {}
+        self._idle: list[tuple[_Kind, Zygote, contextlib.ExitStack]] = []
+        self._modules: dict[str, Sequence[str]] = {}
         self._closed = False
 
     def prepare(self, tag: str) -> str:
-        """Pull or build the image if it is missing; return its identity."""
-        return self._docker.prepare(tag)
+        """Make the environment available; return its identity."""
+        return self._wall.prepare(tag)
 
-    def run(self, image: str, workspace: bytes, limits: Limits, recipe: Recipe = _NO_INSTANCE) -> Outcome:
-        """Run one workspace; the recipe holds what the answers to its instance share."""
+    def run(self, image: str, workspace: bytes, limits: Limits, modules: Sequence[str] = ()) -> Outcome:
+        """Run one workspace.
+
+        Args:
+            modules: the libraries that the answers to its instance import.
+        """
         kind = (image, limits.memory_mb, limits.disk_mb)
         while True:
-            container = self._take(kind)
-            is_new = container is None
-            container = container or WarmContainer(self._docker, image, limits)
-            alive = False
+            zygote, ends, is_new = self._take(kind, limits)
+            is_well = False
             try:
-                outcome, alive = container.run(recipe, workspace, limits)
+                outcome, is_well = zygote.run(modules, workspace, limits)
                 return outcome
             except GoneError:
                 if is_new:
                     raise
             finally:
-                if alive:
-                    self._give(kind, container)
+                if is_well:
+                    self._give(kind, zygote, ends)
                 else:
-                    container.close()
+                    ends.close()
 
-    def serving(self, instance: str, recipe: Callable[[], Recipe]) -> Run:
+    def serving(self, instance: str, modules: Callable[[], Sequence[str]]) -> Run:
         """Return `run` for the answers to one instance.
 
         Args:
-            recipe: called for the first answer.
+            modules: called for the first answer.
         """
         with self._lock:
-            if instance not in self._recipes:
-                self._recipes[instance] = recipe()
-            return functools.partial(self.run, recipe=self._recipes[instance])
+            if instance not in self._modules:
+                self._modules[instance] = modules()
+            return functools.partial(self.run, modules=self._modules[instance])
 
     def close(self) -> None:
-        """Remove all containers; pending calls of `run` raise InfraError."""
+        """End all zygotes; pending calls of `run` raise InfraError."""
         self._closed = True
-        self._docker.close()
+        self._wall.close()
         with self._lock:
             idle, self._idle = self._idle, []
-        for _, container in idle:
-            container.close()
+        for _, _, ends in idle:
+            ends.close()
 
-    def _take(self, kind: _Kind) -> WarmContainer | None:
+    def _take(self, kind: _Kind, limits: Limits) -> tuple[Zygote, contextlib.ExitStack, bool]:
+        """Return a zygote, what ends it, and whether it is new."""
         with self._lock:
             if self._closed:
                 raise InfraError("the sandbox was closed")
-            place = next((place for place, (known, _) in enumerate(self._idle) if known == kind), None)
-            return None if place is None else self._idle.pop(place)[1]
+            for place, (known, zygote, ends) in reversed([*enumerate(self._idle)]):
+                if known == kind:
+                    del self._idle[place]
+                    return zygote, ends, False
+        as_root = self._wall.zygotes_are_root
+        try:
+            return *self._start(kind[0], limits), True
+        except InfraError as error:
+            if as_root or self._closed:
+                raise
+            reason = str(error)
+        self._wall.zygotes_are_root = True
+        started = self._start(kind[0], limits)
+        _log.warning("%s; containers that share libraries get root with SYS_ADMIN, which tested code never has", reason)
+        return *started, True
 
-    def _give(self, kind: _Kind, container: WarmContainer) -> None:
+    def _start(self, image: str, limits: Limits) -> tuple[Zygote, contextlib.ExitStack]:
+        with contextlib.ExitStack() as ends:
+            return Zygote(ends.enter_context(self._wall.zygote(image, limits))), ends.pop_all()
+
+    def _give(self, kind: _Kind, zygote: Zygote, ends: contextlib.ExitStack) -> None:
         with self._lock:
-            self._idle.append((kind, container))
-            surplus = [self._idle.pop(0)[1]] if len(self._idle) > MAX_IDLE or self._closed else []
+            self._idle.append((kind, zygote, ends))
+            surplus = [self._idle.pop(0)[2]] if len(self._idle) > MAX_IDLE or self._closed else []
         for one in surplus:
             one.close()

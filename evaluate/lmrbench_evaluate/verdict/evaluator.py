@@ -13,7 +13,7 @@ from lmrbench_data.dataset.rows import DatasetRow, goals_of
 from lmrbench_data.loader import File, read_archive
 
 from ..predictions.prediction import Prediction
-from ..rebuild.workspace import check_repository, rebuild, recipe_of, without_experiments, workspace_tar
+from ..rebuild.workspace import check_repository, libraries_of, rebuild, without_experiments, workspace_tar
 from ..sandbox.base import Ended, Limits, Outcome, Sandbox
 from ..sandbox.shared import SharedSandbox
 from ..sandbox.turns import Run, run_fairly
@@ -100,7 +100,7 @@ def _evaluate_files(
     workspace = workspace_tar(without_experiments(row, repo), row_cases(row), runs=runs, limit_s=limits.time_s)
     run: Run = sandbox.run
     if isinstance(sandbox, SharedSandbox):
-        run = sandbox.serving(row["instance_id"], lambda: recipe_of(row))
+        run = sandbox.serving(row["instance_id"], lambda: libraries_of(row))
     reason = ""
     stop = stop or threading.Event()
     for attempt in range(INFRA_TRIES):

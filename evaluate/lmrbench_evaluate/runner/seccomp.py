@@ -1,4 +1,6 @@
-"""The system calls that the `bwrap` sandbox refuses, as a program for the kernel; libseccomp writes it.
+"""The system calls that tested code in bubblewrap or behind walls of its own cannot make, as a program for the kernel.
+
+libseccomp writes it. The harness runs this module for bubblewrap, and a zygote for its jobs.
 
 Namespaces do not cover everything: sockets to a hypervisor, keyrings, memory that belongs to no process. Ordinary code
 also does not need most parts of the kernel in which escapes were found. Calls for another architecture end the process.
@@ -8,8 +10,6 @@ import ctypes
 import errno
 import os
 
-from lmrbench_data.base.errors import InfraError
-
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _EQUAL_MASKED, _GREATER = 7, 6
 _UNKNOWN = -1
@@ -17,12 +17,30 @@ _CLONE_NEWUSER = 0x10000000
 _MAP_SHARED, _MAP_ANONYMOUS = 0x1, 0x20
 _AF_LOCAL, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
 
-_REFUSED = (
-    # kernel memory that outlives a process or belongs to none
-    *("add_key", "keyctl", "request_key", "memfd_create", "memfd_secret", "shmget", "msgget", "semget"),
+#: What a zygote needs to build the walls of a job.
+WALLS = ("unshare", "mount", "mount_setattr")
+#: Kernel memory that outlives a process or belongs to none: harmless where a cgroup limits and namespaces end it.
+OWNERLESS = ("memfd_create", "memfd_secret", "shmget", "msgget", "semget")
+REFUSED = (
+    *OWNERLESS,
+    *WALLS,
+    *("add_key", "keyctl", "request_key"),
     # namespaces and mounts
-    *("unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "mount_setattr", "open_tree"),
-    *("move_mount", "fsopen", "fsmount", "fsconfig", "fspick", "name_to_handle_at", "open_by_handle_at"),
+    *(
+        "setns",
+        "umount",
+        "umount2",
+        "pivot_root",
+        "chroot",
+        "open_tree",
+        "move_mount",
+        "fsopen",
+        "fsmount",
+        "fsconfig",
+        "fspick",
+        "name_to_handle_at",
+        "open_by_handle_at",
+    ),
     # parts of the kernel that numerical code does not need
     *("bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register"),
     *("fanotify_init", "quotactl", "quotactl_fd", "lookup_dcookie", "modify_ldt", "vm86", "vm86old"),
@@ -41,29 +59,33 @@ class _Comparison(ctypes.Structure):
     )
 
 
-def filter_program() -> bytes:
-    """Return the filter as `bwrap --seccomp` reads it.
+def filter_program(*, has_cgroup: bool = False) -> bytes:
+    """Return the filter as `bwrap --seccomp` and the kernel read it.
+
+    Args:
+        has_cgroup: a cgroup limits all memory of the tested code, also that which belongs to no process.
 
     Raises:
-        InfraError: libseccomp is not installed, or does not know this architecture.
+        OSError: libseccomp is not installed, or does not know this architecture.
     """
     try:
         library = ctypes.CDLL("libseccomp.so.2")
     except OSError as error:
-        raise InfraError("libseccomp is not installed (Debian: `apt-get install libseccomp2`)") from error
+        raise OSError("libseccomp is not installed (Debian: `apt-get install libseccomp2`)") from error
     library.seccomp_init.restype = ctypes.c_void_p
     context = library.seccomp_init(ctypes.c_uint32(_ALLOW))
     if not context:
-        raise InfraError("libseccomp cannot make a filter for this machine")
+        raise OSError("libseccomp cannot make a filter for this machine")
     try:
-        for name in _REFUSED:
+        for name in set(REFUSED) - set(OWNERLESS if has_cgroup else ()):
             _refuse(library, context, name, errno.EPERM)
         # Its flags are in memory, which a filter cannot read; the C library then uses clone.
         _refuse(library, context, "clone3", errno.ENOSYS)
         _refuse(library, context, "clone", errno.EPERM, _Comparison(0, _EQUAL_MASKED, _CLONE_NEWUSER, _CLONE_NEWUSER))
-        # Its pages stay when every process has let go of them, and then count as nobody's memory.
-        shared = _MAP_SHARED | _MAP_ANONYMOUS
-        _refuse(library, context, "mmap", errno.EPERM, _Comparison(3, _EQUAL_MASKED, shared, shared))
+        if not has_cgroup:
+            # Its pages stay when every process has let go of them, and then count as nobody's memory.
+            shared = _MAP_SHARED | _MAP_ANONYMOUS
+            _refuse(library, context, "mmap", errno.EPERM, _Comparison(3, _EQUAL_MASKED, shared, shared))
         # The kernel reads the lower half of the argument; a filter sees all of it.
         _refuse(library, context, "socket", errno.EAFNOSUPPORT, _Comparison(0, _GREATER, _AF_NETLINK, 0))
         for family in set(range(_AF_NETLINK)) - {_AF_LOCAL, _AF_INET, _AF_INET6}:
@@ -82,13 +104,13 @@ def _refuse(library: ctypes.CDLL, context: int, name: str, error: int, *when: _C
     context_p, action = ctypes.c_void_p(context), ctypes.c_uint32(_ERRNO | error)
     result = library.seccomp_rule_add_array(context_p, action, number, len(when), rules)
     if result != 0:
-        raise InfraError(f"libseccomp refuses a rule for {name}: {os.strerror(-result)}")
+        raise OSError(f"libseccomp refuses a rule for {name}: {os.strerror(-result)}")
 
 
 def _exported(library: ctypes.CDLL, context: int) -> bytes:
     with open(os.memfd_create("seccomp"), "rb") as file:
         result = library.seccomp_export_bpf(ctypes.c_void_p(context), file.fileno())
         if result != 0:
-            raise InfraError(f"libseccomp cannot write the filter: {os.strerror(-result)}")
+            raise OSError(f"libseccomp cannot write the filter: {os.strerror(-result)}")
         file.seek(0)
         return file.read()

@@ -1,0 +1,131 @@
+"""Walls of its own for each job of a zygote: namespaces, mounts, no rights, a filter of system calls.
+
+They need no root. An ordinary user's zygote gives each job a user namespace; a zygote that is root, where the engine
+or the machine refuses those, gives the job a user instead. Nothing has to be cleaned up afterwards: when process 1 of
+the namespaces ends, the kernel ends every other process and drops mounts, sockets, queues and shared memory.
+
+The parent of process 1 makes the namespaces of processes and users, process 1 itself the others.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import socket
+import struct
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+_NEWNS, _NEWUSER, _NEWPID, _NEWNET, _NEWIPC, _NEWCGROUP = 1 << 17, 1 << 28, 1 << 29, 1 << 30, 1 << 27, 1 << 25
+_NOSUID, _NODEV, _NOEXEC, _RDONLY, _REC, _PRIVATE = 2, 4, 8, 1, 1 << 14, 1 << 18
+_PDEATHSIG, _SET_SECCOMP, _CAPBSET_DROP, _NO_NEW_PRIVS = 1, 22, 24, 38
+_SIGKILL, _FILTER = 9, 2
+#: The number of `mount_setattr`, the same on all architectures; and its arguments (Linux 5.12).
+_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _ATTR_RDONLY = 442, -100, 0x8000, 1
+_SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
+_CAPABILITIES, _CAPABILITY_VERSION = 64, 0x20080522
+#: Folders that a job must not share with others or has no business in: they show the container, or take its files.
+_COVERED = ("/sys", "/dev/shm", "/dev/mqueue")
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Walls(NamedTuple):
+    """The walls of every job of a zygote."""
+
+    program: bytes
+    """The filter of system calls (seccomp.py)."""
+    user: int
+    """The user that a job of root's zygote becomes; another zygote's jobs keep theirs."""
+    disk_mb: int
+    """Size of each of the two folders that a job can write to."""
+
+
+def fork_inside(walls: Walls, job: Callable[[], object]) -> int:
+    """Fork a job behind walls; return its process, in which `job` runs and which then exits.
+
+    Only a process that forks nothing else may call this: its next child, too, would be inside the new namespace.
+
+    Raises:
+        OSError: the machine or the engine refuses a wall that the parent builds. Others are reported on stderr.
+    """
+    _outside()
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        _inside(walls)
+        job()
+        os._exit(0)
+    except BaseException as error:
+        print(f"zygote: {error}", file=sys.stderr, flush=True)
+    finally:
+        os._exit(1)
+
+
+def _outside() -> None:
+    """Make the next child process 1 of a new namespace; an ordinary user gets one of users, too, and rights in it."""
+    user, group = os.geteuid(), os.getegid()
+    if user == 0:
+        _check(_libc.unshare(_NEWPID), "unshare")
+        return
+    _check(_libc.unshare(_NEWUSER | _NEWPID), "unshare (user namespaces)")
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+            file.write(text)
+
+
+def _inside(walls: Walls) -> None:
+    """Build the other walls around this process, and so around all that it starts."""
+    _check(_libc.unshare(_NEWNS | _NEWNET | _NEWIPC | _NEWCGROUP), "unshare")
+    _mount(None, "/", flags=_REC | _PRIVATE)
+    # Recursive, so that not even the times of devices can be set.
+    attributes = (ctypes.c_uint64 * 4)(_ATTR_RDONLY)
+    size = ctypes.c_size_t(ctypes.sizeof(attributes))
+    done = _libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, attributes, size)
+    _check(done, "mount_setattr")
+    _mount("proc", "/proc", flags=_NOSUID | _NODEV | _NOEXEC)
+    _mount("devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=620", flags=_NOSUID | _NOEXEC)
+    for path in filter(os.path.isdir, _COVERED):
+        _mount("tmpfs", path, "size=4k", flags=_RDONLY | _NOSUID | _NODEV | _NOEXEC)
+    for path in ("/tmp", "/work"):
+        _mount("tmpfs", path, f"size={walls.disk_mb}m,mode=1777", flags=_NOSUID | _NODEV)
+    with socket.socket() as any_socket:
+        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
+    _give_up_rights(walls)
+
+
+def _give_up_rights(walls: Walls) -> None:
+    _prctl(_NO_NEW_PRIVS, 1)
+    for number in range(_CAPABILITIES):
+        with contextlib.suppress(OSError):  # the kernel has fewer
+            _prctl(_CAPBSET_DROP, number)
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setresgid(*[walls.user] * 3)
+        os.setresuid(*[walls.user] * 3)
+    head, none = struct.pack("Ii", _CAPABILITY_VERSION, 0), bytes(24)
+    _check(_libc.capset(head, none), "capset")
+    # After the change of user, which clears it: process 1 ends with its parent.
+    _prctl(_PDEATHSIG, _SIGKILL)
+    program = ctypes.create_string_buffer(walls.program, len(walls.program))
+    # struct sock_fprog: the number of instructions, and where they are.
+    header = struct.pack("HP", len(walls.program) // 8, ctypes.addressof(program))
+    _check(_libc.prctl(_SET_SECCOMP, _FILTER, header), "seccomp")
+
+
+def _mount(kind: str | None, path: str, options: str = "", *, flags: int) -> None:
+    name = (kind or "none").encode()
+    done = _libc.mount(name, path.encode(), kind and name, ctypes.c_ulong(flags), options.encode() or None)
+    _check(done, f"mount {path}")
+
+
+def _prctl(option: int, value: int) -> None:
+    _check(_libc.prctl(option, ctypes.c_ulong(value), *[ctypes.c_ulong(0)] * 3), "prctl")
+
+
+def _check(result: int, what: str) -> None:
+    if result:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")

@@ -1,0 +1,151 @@
+"""The zygote: load libraries once, and fork each answer behind walls of its own.
+
+It is process 1 of a container or of bubblewrap, and never sees tested code. For each answer it forks a *keeper*, which
+passes on what the answer prints; the keeper forks the *job*, process 1 of namespaces of its own (walls.py), which acts
+as the runner of that answer (zygote_job.py).
+
+On stdin each message is a line of JSON: {"modules", "size"} and `size` bytes, the libraries that trusted texts import
+and the tar of a workspace; or {}, which ends the job. On stdout: `walls` once, if the machine lets them be built; then
+`begin CPU_SECONDS`, `out SIZE` and `log SIZE` with that many bytes, and `end KILLS STATUS` once nothing of the job is
+left: how many processes the kernel has killed meanwhile for lack of memory, and the job's exit status.
+"""
+
+import contextlib
+import functools
+import gc
+import importlib
+import json
+import os
+import re
+import select
+import signal
+import sys
+from collections.abc import Callable
+
+import seccomp
+from walls import Walls, fork_inside
+from zygote_job import OomKills, job
+
+_tried: set[str] = set()
+
+
+def main(arguments: str) -> None:
+    """Serve the harness until it closes stdin.
+
+    Args:
+        arguments: JSON: `user` and `disk_mb` of `Walls`, the `rlimits` of each job by name, and `has_cgroup` of
+            the filter.
+    """
+    settings = json.loads(arguments)
+    program = seccomp.filter_program(has_cgroup=settings["has_cgroup"])
+    walls, rlimits = Walls(program, settings["user"], settings["disk_mb"]), settings["rlimits"]
+    sys.dont_write_bytecode = True
+    in_child(lambda: os.waitpid(fork_inside(walls, lambda: None), 0)[1])
+    send(b"walls\n")
+    while line := read_line():
+        if message := json.loads(line):  # if not, the job to end has ended by itself
+            load(message["modules"])
+            workspace = stored(message["size"])
+            in_child(functools.partial(keep, walls, rlimits, workspace))
+            os.close(workspace)
+
+
+def in_child(action: Callable[[], object]) -> None:
+    """Run an action in a child; exit if it fails, that is, raises or returns something."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os._exit(bool(action()))
+        except BaseException as error:
+            print(f"zygote: {error}", file=sys.stderr, flush=True)
+        finally:
+            os._exit(1)
+    if os.waitpid(pid, 0)[1]:
+        sys.exit("zygote: a keeper has failed")
+
+
+def read_line() -> bytes:
+    """Read a line from stdin and nothing after it; empty at the end."""
+    line = bytearray()
+    while not line.endswith(b"\n") and (byte := os.read(0, 1)):
+        line += byte
+    return bytes(line)
+
+
+def stored(size: int) -> int:
+    """Read this many bytes from stdin into a file in memory, which takes results later; return its descriptor."""
+    file = os.memfd_create("results")
+    while size and (part := os.read(0, min(size, 1 << 20))):
+        size -= os.write(file, part)
+    return file
+
+
+def load(modules: list[str]) -> None:
+    """Import libraries that have not been tried yet."""
+    new = [name for name in modules if name not in _tried]
+    _tried.update(new)
+    for name in new:
+        # Not a module but a function, say; the job reports real errors.
+        with contextlib.suppress(Exception, SystemExit):
+            importlib.import_module(name)
+    if new and (torch := sys.modules.get("torch")):
+        torch.set_num_threads(1)
+        # The original also notes the seed, with a formatted stack, for devices that no container has.
+        torch.manual_seed = torch.random.manual_seed = lambda seed: torch.default_generator.manual_seed(int(seed))  # type: ignore[attr-defined]
+    if new:
+        gc.collect()
+        gc.freeze()  # collections in jobs would copy memory that they share with this process
+
+
+def keep(walls: Walls, rlimits: dict[str, int], workspace: int) -> None:
+    """Have a job run a workspace, and pass on its output until nothing of it is left."""
+    kills = OomKills()
+    before = kills.count()
+    send(b"begin %.3f\n" % cpu_seconds())
+    (out, job_out), (log, job_log) = os.pipe(), os.pipe()
+    pid = fork_inside(walls, lambda: job(workspace, job_out, job_log, kills, rlimits))
+    os.close(job_out)
+    os.close(job_log)
+    relay(pid, out, log)
+    status = os.waitpid(pid, 0)[1]
+    send(b"end %d %d\n" % (kills.count() - before, status))
+
+
+def relay(pid: int, out: int, log: int) -> None:
+    """Copy a job's output to stdout to its end, which comes when no process of it is left; end it on request."""
+    poll = select.poll()
+    for fd in (0, out, log):
+        poll.register(fd, select.POLLIN)
+    left = {out: b"out", log: b"log"}
+    while left:
+        for fd, _ in poll.poll():
+            data = os.read(fd, 1 << 16)
+            if fd == 0:
+                os.kill(pid, signal.SIGKILL)
+                poll.unregister(0)
+            elif data:
+                send(b"%s %d\n" % (left[fd], len(data)) + data)
+            else:
+                poll.unregister(fd)
+                del left[fd]
+
+
+def cpu_seconds() -> float:
+    """Return the CPU seconds of the container so far, as the engine counts them; without a cgroup, of the zygote."""
+    for path, pattern, unit in (
+        ("/sys/fs/cgroup/cpuacct/cpuacct.usage", r"(\d+)", 1e9),
+        ("/sys/fs/cgroup/cpu.stat", r"usage_usec (\d+)", 1e6),
+    ):
+        with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+            if found := re.match(pattern, file.read()):
+                return int(found[1]) / unit
+    with open("/proc/1/stat", encoding="utf-8", errors="replace") as file:
+        times = file.read().rpartition(")")[2].split()[11:15]
+    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+
+
+def send(data: bytes) -> None:
+    """Write to the harness."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(1, rest) :]
