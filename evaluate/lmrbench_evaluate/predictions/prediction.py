@@ -24,7 +24,7 @@ from lmrbench_data.dataset.rows import TRACKS, DatasetRow, golden_files_of, is_m
 from lmrbench_data.loader import read_archive
 
 from .column_mapping import KEYS, check_columns, rename_columns
-from .sources import WORDS, BadRow, Source, check_source, raw_rows, source_name
+from .sources import WORDS, BadRow, Source, check_source, json_object, raw_rows, source_name
 
 _log = logging.getLogger(__name__)
 
@@ -316,9 +316,11 @@ def _object(form: str, value: Any) -> tuple[str, str]:
         if not value.strip():
             return value, ""
         try:
-            value = json.loads(value)
+            value = json.loads(value, object_pairs_hook=json_object)
         except (ValueError, RecursionError):
             return "", f"{form} must be an object of texts"
+    if isinstance(value, BadRow):
+        return "", f"{form}: {value.reason}"
     if isinstance(value, dict):  # a row of Parquet has the keys of all rows
         value = {key: text for key, text in value.items() if text is not None}
         if not value:

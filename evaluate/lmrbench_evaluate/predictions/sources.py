@@ -228,7 +228,7 @@ def _values(text: str) -> list[Any]:
     return values
 
 
-def _object(pairs: Sequence[tuple[str, Any]]) -> Any:
+def json_object(pairs: Sequence[tuple[str, Any]]) -> Any:
     """Return an object; a BadRow in its place if a key stands twice, because either value may be meant."""
     content = dict(pairs)
     if len(content) == len(pairs):
@@ -237,7 +237,7 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> Any:
     return BadRow("", f"the key {reprlib.repr(key)} stands twice")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+_DECODER = json.JSONDecoder(object_pairs_hook=json_object)
 
 
 def _saved_rows(path: Path) -> Iterator[tuple[str, Any]]:
@@ -265,7 +265,10 @@ def _parquet_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
                 batch.validate()
                 for cells in zip(*batch.columns, strict=True):
                     number += 1
-                    yield f"{name} row {number}", _object([*zip(batch.schema.names, map(_cell, cells), strict=True)])
+                    yield (
+                        f"{name} row {number}",
+                        json_object([*zip(batch.schema.names, map(_cell, cells), strict=True)]),
+                    )
     except Exception as error:  # a damaged file may raise anything
         raise InputError(f"{name}: not readable as Parquet ({error_line(error)}; after row {number})") from error
 
