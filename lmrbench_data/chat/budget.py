@@ -1,28 +1,22 @@
-"""Costs of requests to models: the user's prices, the amounts that rows record, and the cost limit of a call."""
+"""Costs of requests to models: prices, the amounts that rows record, and the cost limit of a call."""
 
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..base.errors import ArgumentError, InputError
 from ..base.settings import Settings, option
-from ..base.strict_yaml import read_yaml
 from ..base.text import counted
 
-#: Larger numbers of tokens or dollars are mistakes.
-MAX_AMOUNT = 1e12
+MAX_AMOUNT = 1e12  # larger numbers of tokens or dollars are mistakes
 
 
 class Tokens(NamedTuple):
-    """Numbers of tokens of a question and its answer."""
+    """Numbers of tokens: of a question, of its answer with reasoning, and of what a cache knew of the question."""
 
     question: int
     answer: int
-    """Reasoning included."""
     cached: int = 0
-    """Tokens of the question that the server read from its cache."""
 
 
 class CostLimit(Exception):
@@ -30,48 +24,27 @@ class CostLimit(Exception):
 
 
 class Price(Settings):
-    """US dollars per million tokens."""
+    """US dollars per million tokens; those in a cache count in full unless they have a price: an upper bound."""
 
     input_per_mtok: float = option(ge=0, le=1e6)
     output_per_mtok: float = option(ge=0, le=1e6)
     cached_input_per_mtok: float | None = option(None, ge=0, le=1e6)
-    """None counts cached tokens at the full price, so that costs are upper bounds."""
 
     def cost(self, tokens: Tokens) -> float:
-        """US dollars."""
+        """Return the US dollars that a question and its answer cost."""
         cached = self.input_per_mtok if self.cached_input_per_mtok is None else self.cached_input_per_mtok
         fresh = tokens.question - tokens.cached
         return (fresh * self.input_per_mtok + tokens.cached * cached + tokens.answer * self.output_per_mtok) / 1_000_000
 
 
-def read_price(prices: Path | None, model: str, max_cost: float | None) -> Price | None:
-    """Return the price of a model from the user's YAML file; None without a file.
-
-    Raises:
-        InputError: a cost limit without prices, or prices without a valid one for this model.
-    """
-    if prices is None:
-        if max_cost is not None:
-            raise ArgumentError("max_cost", "needs prices: a YAML file with the prices of each model")
-        return None
-    table = {str(name): value for name, value in read_yaml(prices).items()}
-    try:
-        return Price(**table[model])
-    except (KeyError, ArgumentError, TypeError):
-        names = ", ".join(sorted(table)) or "none"
-        needed = "no input_per_mtok and output_per_mtok (US dollars)"
-        raise InputError(f"{prices}: {needed} for {model!r}; it has {names}") from None
-
-
 @dataclass
 class Spent:
-    """The tokens and costs that rows record."""
+    """The tokens and costs that rows record; those of some are unknown, or were when they were written."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
     unknown: int = 0
-    """Rows without a cost: the server did not report their tokens, or they were written without a price."""
 
     def count(self, facts: Mapping[str, Any]) -> None:
         """Count a row by its `input_tokens`, `output_tokens` and `cost_usd`, as far as it has them."""
@@ -86,17 +59,15 @@ class Spent:
 
 @dataclass
 class Budget:
-    """The limit of a call's costs and the amount spent, those of earlier calls included; several threads may use it.
+    """The limit of a call's costs, if any, and the US dollars spent, also in earlier calls; several threads may use it.
 
     A request starts as long as anything is left, so the requests in flight can exceed the limit.
     """
 
     limit: float | None = None
-    """US dollars; None sets no limit."""
     price: Price | None = None
     spent: float = 0.0
-    unknown: int = 0
-    """Requests of unknown cost, those included that gave no answer but may be billed."""
+    unknown: int = 0  # requests of unknown cost, those included that gave no answer but may be billed
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
@@ -126,7 +97,7 @@ def read_tokens(facts: Any, question: str = "prompt_tokens", answer: str = "comp
         return None
     details = facts.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else facts.get("prompt_cache_hit_tokens")
-    numbers = [facts.get(question), facts.get(answer), facts.get("total_tokens"), cached]
+    numbers = facts.get(question), facts.get(answer), facts.get("total_tokens"), cached
     sent, received, total, cached = [n if type(n) is int and 0 <= n < MAX_AMOUNT else None for n in numbers]
     if sent is None or received is None:
         return None

@@ -1,15 +1,16 @@
 """Settings of requests to a model: model, server, retries, limits and costs."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import pydantic
 
-from ..base.errors import ArgumentError
+from ..base.errors import ArgumentError, InputError
 from ..base.settings import Settings, option
-from .budget import Price, read_price
+from ..base.strict_yaml import read_yaml
+from .budget import Price
 from .refusals import LIMITS
 
 Model = Annotated[str, option(..., "Model name, as its server knows it.", "--model", "-m")]
@@ -20,20 +21,16 @@ _BODY = "More parameters of each request, such as reasoning_effort='\"high\"' or
 _OWN = ("model", "messages", "stream", "n", "temperature", "response_format", "tools", "tool_choice", *LIMITS)
 _RETRIES = "Retries per request on connection errors, 408, 409, 429, 5xx and answers without a completion."
 _MAX_COST = "Cost limit in US dollars, with what earlier runs spent on the same output; needs --prices."
+_PRICES = "YAML file that maps each model to input_per_mtok, output_per_mtok and (optional) cached_input_per_mtok."
 
 
-def read_body(value: Any) -> dict[str, Any]:
-    """Read the parameters that a user adds to each request: a mapping, or texts of the form KEY=JSON.
-
-    Raises:
-        ArgumentError: a text has another form, or the harness sets this parameter itself.
-    """
-    body: dict[str, Any] = {}
+def _read_body(value: Any) -> dict[str, Any]:
+    """Read the parameters that a user adds to each request: a mapping, or texts of the form KEY=JSON."""
     texts = value if isinstance(value, list | tuple) else [value]
-    items: Iterable[Any] = value.items() if isinstance(value, Mapping) else [str(text).split("=", 1) for text in texts]
-    for key, *content in items:
+    items: Any = value.items() if isinstance(value, Mapping) else (str(text).partition("=")[::2] for text in texts)
+    body: dict[str, Any] = {}
+    for key, item in items:
         try:
-            [item] = content
             body[key] = item if isinstance(value, Mapping) else json.loads(item)
             json.dumps(body, allow_nan=False)
         except (ValueError, TypeError, RecursionError):
@@ -43,7 +40,7 @@ def read_body(value: Any) -> dict[str, Any]:
     return body
 
 
-Body = Annotated[dict[str, Any], pydantic.BeforeValidator(read_body), option(..., _BODY, "--body", metavar="KEY=JSON")]
+Body = Annotated[dict[str, Any], pydantic.BeforeValidator(_read_body), option(..., _BODY, "--body", metavar="KEY=JSON")]
 
 
 class Endpoint(Settings):
@@ -62,15 +59,22 @@ class JobSettings(Settings):
 
     model: Model
     workers: int = option(4, "Parallel requests.", "--workers", "-w", ge=1, le=256)
-    prices: Path | None = option(
-        None, "YAML file that maps each model to input_per_mtok, output_per_mtok and (optional) cached_input_per_mtok."
-    )
+    prices: Path | None = option(None, _PRICES)
     max_cost: float | None = option(None, _MAX_COST, ge=0)
     instances: Instances = ()
 
     def price(self) -> Price | None:
-        """The price of the model; None if it is unknown."""
-        return read_price(self.prices, self.model, self.max_cost)
+        """Return the price of the model; None without a file; InputError if it has none, or a limit has no prices."""
+        if self.prices is None and self.max_cost is not None:
+            raise ArgumentError("max_cost", "needs prices: a YAML file with the prices of each model")
+        if self.prices is None:
+            return None
+        table = {str(name): value for name, value in read_yaml(self.prices).items()}
+        try:
+            return Price(**table[self.model])
+        except (KeyError, ArgumentError, TypeError):
+            lacks = f"no input_per_mtok and output_per_mtok (US dollars) for {self.model!r}"
+            raise InputError(f"{self.prices}: {lacks}; it has {', '.join(sorted(table)) or 'none'}") from None
 
 
 class RequestSettings(JobSettings, Endpoint):

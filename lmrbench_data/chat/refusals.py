@@ -1,125 +1,114 @@
 """Why a server refuses a request: one table of causes, each known by the error's codes first, then by its words."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
 #: Names of the token limit, in the order in which they are tried.
 LIMITS = ("max_completion_tokens", "max_tokens")
-_MAX_TEXT, _MAX_DEPTH = 2000, 8
+_MAX_TEXT = 2000
 
 
 class Cause(Enum):
-    """What is at fault, which decides what happens next."""
+    """What is at fault: its codes and types, and its words; all in lower case. The first cause that matches counts."""
 
-    CREDIT = "The account has no credit: the run ends."
-    FILTER = "A content filter: the answer counts as refused."
-    LENGTH = "The prompt is too long: it is cut."
-    LIMIT = "The token limit of a reply is too large: the run ends."
-    ROLE = "The server does not take the role system: its text begins the user's message."
-    ACCESS = "The model or the key is wrong: the run ends."
-    UNKNOWN = "A parameter or a passing fault: the request is sent without what it names, or once more."
-
-
-#: Cause → its codes and types, and its words; in lower case. The first one that matches counts.
-_CAUSES = {
-    Cause.CREDIT: (
-        r"insufficient_(quota|balance|credit|fund)|current_quota|arrear|credit|balance|billing|budget_exceeded|payment",
-        r"\bcredits?\b|\bbalance\b|insufficient.{0,12}(quota|funds)|billing|arrear|overdue|good standing|recharge|"
-        r"\btop.?up|\bfunds\b|payment|trial (has )?(ended|expired)|upgrade your|exceeded your \w* ?quota|"
-        r"budget.{0,20}exceed|exceed.{0,20}budget|spend\w* limit|欠费|余额",
-    ),
-    Cause.FILTER: (
-        r"content.?(filter|policy)|invalid_prompt|inspection|moderat|flagged|safety(?!_id)|responsibleai|prohibited|"
-        r"sensitive",
+    CREDIT = (  # the account has none: the run ends
+        r"insufficient_(quota|fund)|current_quota|arrear|credit|balance|billing|budget_exceeded|payment",
+        r"\bcredits?\b|\bbalance\b|insufficient.{0,12}quota|billing|arrear|overdue|good standing|recharge|\btop.?up|"
+        r"\bfunds\b|payment|trial (has )?(ended|expired)|upgrade your|exceeded your \w* ?quota|spend\w* limit|"
+        r"budget.{0,20}exceed|exceed.{0,20}budget|欠费|余额",
+    )
+    FILTER = (  # the answer counts as refused
+        r"content.?(filter|policy)|invalid_prompt|inspection|moderat|safety(?!_id)|responsibleai|prohibited|sensitive",
         r"content.?filter|flagged|moderation|inappropriate|\bsafety\b|harmful|\bunsafe|prohibited.{0,9}(content|use)|"
         r"\b(content|usage|use|our|violat\w+)\b.{0,30}\b(polic|guideline|terms)|content.{0,9}risk|敏感|不安全|"
         r"(prompt|input|content|response)\b.{0,40}\b(blocked|filtered)",
-    ),
-    Cause.LENGTH: (
-        r"context|too_?(long|large|many_tokens)|max_(length|context|prompt|input)|(prompt|input)_(length|tokens|too)|"
-        r"length_exceed|string_above|token_limit",
-        # Something is compared, and it is the length of the input.
+    )
+    LENGTH = (  # something is compared, and it is the length of the prompt, which is cut
+        r"context|too_?(long|large|many_tokens)|max_(length|prompt|input)|(prompt|input)_(length|to)|string_above|token_limit",
         r"^(?!.*(rate.?limit|per (min|second|hour|day)|timed? ?out|\btook\b|concurren))"
         r"(?=.*(input|prompt|message|context|request|sequence|conversation|token))"
         r"(?=.*(exceed|too (long|large|many|big)|longer|larger|greater|(more|less|lower) than|fewer|at (most|least)|"
         r"maximum|overflow|reduce|shorten|beyond|surpass|not fit|<=|>|range|supports? up to|limited to|\blimit\b))"
         r"(?=.*(token|context|length|window|\bsize\b|\blong\b))",
-    ),
-    Cause.ROLE: (
+    )
+    ROLE = (  # the system's text begins the user's message
         r"(?!)",
         r"system['\"` ]*(role|message|prompt|instruction)|role[s:'\"` ]*system|developer instruct|roles must alternate",
-    ),
-    Cause.ACCESS: (
+    )
+    ACCESS = (  # the model or the key is wrong: the run ends
         r"model_not|no_such_model|\b(invalid|unknown|unsupported)_model\b|api_?key|authenti|authori[sz]|permission|no_db_",
         r"api.?key|(invalid|incorrect|wrong|unauthori[sz]ed|virtual)\b.{0,12}\b(key|token)\b|authenti|unauthori|"
         r"credential|connected db|pinned to|\bno models? |\bvalid model|llm provider|"
         r"\b(invalid|unknown|unsupported|no such|unrecogni[sz]ed)\b.{0,12}\bmodel|"
         r"\bmodel\b.{0,60}\b(invalid|unknown|unsupported|unavailable|deprecated|decommissioned|retired|no longer|"
         r"(not|never)( been| be)? (found|exist|available|supported|loaded|allowed|valid|recogni[sz]ed|served))",
-    ),
-}
-_LIMIT = r"max_?(completion_?|output_?|new_?)?tokens|maximum tokens|(completion|output|generated) tokens"
-_INPUT = r"context|prompt|input|messages"
+    )
+    LIMIT = (r"(?!)", r"(?!)")  # as LENGTH, but a reply of `max_tokens` would not fit by itself: the run ends
+    UNKNOWN = (r"(?!)", "")  # a parameter, which is left out if it is named, or a passing fault
+
+
+#: Words of refusals in which the reply's tokens count.
+_REPLY = r"max_?(completion_?|output_?|new_?)?tokens|maximum tokens|(completion|output|generated) tokens|context"
 #: Other words by which servers name a parameter.
 _ALIASES = {"response_format": r"json_schema|structured.?output|guided|grammar|json.?mode"}
 
 
 class Refusal(NamedTuple):
-    """The error of a server."""
+    """The error of a server: its message; and in lower case its codes, which are single words, and all its texts."""
 
     message: str
     codes: str
-    """All single words in it, such as code, type and parameter, in lower case."""
     text: str
-    """All texts in it, in lower case."""
 
     @classmethod
     def of(cls, body: Any) -> "Refusal":
         """Read the body of an error: any JSON value or text."""
         error = body.get("error") or body if isinstance(body, dict) else body
-        texts = list(_texts(error))
-        message = error.get("message") if isinstance(error, dict) else None
-        codes = [text for text in texts if re.fullmatch(r"[\w.-]+", text)]
+        values, texts = [error], list[str]()
+        for value in values:  # which grow
+            if isinstance(value, dict):  # in `input`, some servers repeat the request
+                values += [item for name, item in value.items() if name != "input"]
+            elif isinstance(value, list):
+                values += value
+            elif isinstance(value, str):
+                texts.append(value[:_MAX_TEXT])
+        codes = " ".join(text for text in texts if re.fullmatch(r"[\w.-]+", text))
         full = re.sub(r"(?<=\d),(?=\d{3})", "", " ".join(texts)[:_MAX_TEXT])
-        return cls(str(message or full)[:_MAX_TEXT], " ".join(codes).lower(), full.lower())
+        message = error.get("message") if isinstance(error, dict) else None
+        return cls(str(message or full)[:_MAX_TEXT], codes.lower(), full.lower())
 
     def cause(self, limit: int | None = None) -> Cause:
         """Return the cause, for a request with this token limit."""
-        for place, said in enumerate((self.codes, self.text)):
-            for cause, patterns in _CAUSES.items():
-                if re.search(patterns[place], said, re.DOTALL):
-                    return self._of_length(limit) if cause is Cause.LENGTH else cause
-        return Cause.UNKNOWN
+        said = (self.codes, self.text)
+        found = next(cause for i in (0, 1) for cause in Cause if re.search(cause.value[i], said[i], re.DOTALL))
+        return Cause.LIMIT if found is Cause.LENGTH and self._exceeds(limit) else found
 
     def place_of(self, name: str) -> int | None:
-        """Return where the error names a parameter, -1 for one that it marks as the culprit; None if it does not."""
+        """Return where the error names a parameter, codes first; None if it does not."""
         pattern = rf"(?<![\w.]){re.escape(name.lower())}(?!\w)|{_ALIASES.get(name, '(?!)')}"
-        if re.search(pattern, self.codes):
-            return -1
-        found = re.search(pattern, self.text)
+        found = re.search(pattern, f"{self.codes} {self.text}")
         return found.start() if found else None
 
-    def _of_length(self, limit: int | None) -> Cause:
-        """Return which length is at fault: that of the prompt, or the limit of the reply alone."""
-        names_limit = re.search(_LIMIT, self.text)
-        if limit is None or not (names_limit or re.search(r"\d", self.text)):
-            return Cause.LENGTH
-        if names_limit and not re.search(_INPUT, self.text):
-            return Cause.LIMIT
+    def _exceeds(self, limit: int | None) -> bool:
+        """Tell a limit that is too large by itself from one that leaves too little for the prompt."""
+        numbers = {int(number) for number in re.findall(r"\d+", self.text)}
+        if limit is None or not (limit in numbers or re.search(_REPLY, self.text)):
+            return False
+        if not re.search("context|prompt|input|messages", self.text):
+            return True
         stated = re.search(r"(?:context|maximum)\D{0,40}(\d+)", self.text)
-        numbers = [int(number) for number in re.findall(r"\d+", self.text) if int(number) != limit]
-        most = int(stated[1]) if stated else max(numbers, default=limit) if names_limit else limit + 1
-        return Cause.LIMIT if limit >= most else Cause.LENGTH
+        return limit >= (int(stated[1]) if stated else max(numbers - {limit}, default=limit + 1))
 
 
-def _texts(value: Any, depth: int = 0) -> Iterator[str]:
-    """Yield the texts in a JSON value, but for `input`, in which some servers repeat the request."""
-    if isinstance(value, str):
-        yield value[:_MAX_TEXT]
-    elif depth < _MAX_DEPTH:
-        items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-        for name, item in items:
-            if name != "input":
-                yield from _texts(item, depth + 1)
+def without_refused(options: Mapping[str, Any], refusal: Refusal, cause: Cause | None) -> Mapping[str, Any] | None:
+    """Return options without the first that a refusal names, None if none can go; a limit gets its other name, once."""
+    if cause is Cause.ROLE and options["system"]:
+        return {**options, "system": False}
+    sent = [name for name, value in options.items() if value is not None and name not in ("system", LIMITS[1])]
+    places = {place: name for name in sent if (place := refusal.place_of(name)) is not None}
+    if not places or cause not in (Cause.ACCESS, Cause.UNKNOWN):
+        return None
+    first = places[min(places)]
+    return {**options, first: None, **({LIMITS[1]: options[first]} if first == LIMITS[0] else {})}

@@ -11,7 +11,7 @@ from .refusals import Cause, Refusal
 
 if TYPE_CHECKING:
     import httpx2
-    import openai
+    from openai import AsyncOpenAI
 
 OPENAI = "https://api.openai.com/v1"
 #: Where a response states why it counts as an error.
@@ -24,11 +24,7 @@ def address(base_url: str | None) -> str:
 
 
 def address_and_key(base_url: str | None) -> tuple[str, str]:
-    """Return the address and the key, from the option and from OpenAI's environment variables.
-
-    Raises:
-        InputError: OpenAI's own servers need a key, the key cannot be sent, or the address is malformed.
-    """
+    """Return the address and the key; raise InputError if one is missing or malformed."""
     url, key = address(base_url), os.environ.get("OPENAI_API_KEY", "").strip()
     if url == OPENAI and not key:
         raise InputError("no OPENAI_API_KEY: set it, or name another server (a local one needs no key)")
@@ -39,11 +35,7 @@ def address_and_key(base_url: str | None) -> tuple[str, str]:
 
 
 def server_name(base_url: str | None) -> str:
-    """Return the address of a server in one spelling, without password, key or other parameters.
-
-    Raises:
-        InputError: the address is malformed.
-    """
+    """Return an address in one spelling, without password, key or parameters; raise InputError for a malformed one."""
     import httpx2
 
     try:
@@ -56,55 +48,38 @@ def server_name(base_url: str | None) -> str:
     return f"{url.scheme}://{url.netloc.decode()}{url.path.rstrip('/')}"
 
 
-def connect(
-    url: str, key: str, *, timeout_s: float, retries: int = 0, budget: Budget | None = None
-) -> "openai.AsyncOpenAI":
+def connect(url: str, key: str, *, timeout_s: float, retries: int = 0, budget: Budget | None = None) -> "AsyncOpenAI":
     """Return a client of one server, which sends the key to no other; close it after use.
 
     A query in the address, such as Azure's `api-version`, is part of each request. The proxy of the environment is
-    used, but not for this machine. A try takes at most `timeout_s`.
-
-    Args:
-        budget: asked before each try, also a retry, and told of tries that may be billed but gave no answer. A try
-            that it forbids raises CostLimit.
-
-    Raises:
-        InputError: the proxy of the environment cannot be used.
+    used, but not for this machine; InputError if it cannot be. A try takes at most `timeout_s`; it raises CostLimit if
+    the budget forbids it, and the budget counts those that may be billed but gave no answer.
     """
     import httpx2
     import openai
 
     costs = budget or Budget()
 
-    async def check(response: httpx2.Response) -> None:
-        try:
-            async with asyncio.timeout(timeout_s):  # a body may drip for ever
-                await response.aread()
-        except TimeoutError:
-            raise httpx2.ReadTimeout(f"no answer within {timeout_s:g} s", request=response.request) from None
-        is_success = response.is_success
-        correct_status(response)
-        reply = json_of(response) if is_success and REASON in response.extensions else None
-        if isinstance(reply, dict) and ("usage" in reply or "choices" in reply):
-            costs.add(read_tokens(reply.get("usage")))
-
     class Client(openai.DefaultAsyncHttpxClient):
         async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
             if why := costs.why:
                 raise CostLimit(why)
             try:
-                return await super().send(request, **options)
-            except httpx2.ReadTimeout:
+                response = await super().send(request, **{**options, "stream": True})
+                async with asyncio.timeout(timeout_s):  # a body may drip for ever
+                    await response.aread()
+            except (TimeoutError, httpx2.ReadTimeout):
                 costs.add(None)
-                raise
+                raise httpx2.ReadTimeout(f"no answer within {timeout_s:g} s", request=request) from None
+            _correct_status(response, costs)
+            return response
 
     parts = httpx2.URL(url)
     is_local = parts.host in ("localhost", "::1") or parts.host.startswith("127.")
     try:
-        client = Client(trust_env=not is_local, follow_redirects=False, event_hooks={"response": [check]})
+        client = Client(trust_env=not is_local, follow_redirects=False)
     except (ImportError, ValueError, httpx2.InvalidURL) as error:
-        proxy = "the proxy of the environment (such as HTTPS_PROXY)"
-        raise InputError(f"{proxy} cannot be used: {one_line(error)}") from error
+        raise InputError(f"the proxy of the environment (HTTPS_PROXY) cannot be used: {one_line(error)}") from error
     return openai.AsyncOpenAI(
         api_key=key or "none-needed",
         base_url=parts.copy_with(query=None, fragment=None),
@@ -117,36 +92,31 @@ def connect(
     )
 
 
-def correct_status(response: "httpx2.Response") -> None:
-    """Correct the status of a response, so that the client retries what is worth a retry and nothing else.
+def _correct_status(response: "httpx2.Response", costs: Budget) -> None:
+    """Correct the status, so that the client retries what is worth a retry and nothing else.
 
-    A reply without a completion is an error of the server (502). A prompt that is too long, a refusal of the system
-    role (500), an account without credit (429) and a redirect (any 3xx becomes 302) will not go away.
+    No completion is the server's fault (502); long prompts, system roles (400), no credit and redirects do not pass.
     """
-    status = response.status_code
-    is_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
+    status, reply = response.status_code, json_of(response)
+    choice, reason = get(reply, "choices", 0), ""
     if response.is_redirect:
         target = response.headers.get("Location", "").partition("?")[0].rpartition("@")[2]
-        response.extensions[REASON] = (
-            f"it redirects to {target} (HTTP {status}); nothing was sent there. If you trust that "
-            "address, give it as the base URL"
-        )
-        response.status_code = 302
-    elif response.is_success and not is_stream:
-        choice, reason = first_choice(json_of(response)), ""
-        if choice is None:
+        reason = f"it redirects to {target} (HTTP {status}); nothing was sent there. If you trust it, name it instead"
+        response.extensions[REASON], response.status_code = reason, 302
+    elif response.is_success and not response.headers.get("Content-Type", "").startswith("text/event-stream"):
+        if get(choice, "message") is None:
             reason = f"the server's answer is not a chat completion: {response.text[:200]}"
         elif choice.get("error") or choice.get("finish_reason") == "error":
-            reason = f"the answer ended with an error: {get(choice.get('error'), 'message') or 'finish_reason error'}"
+            reason = f"the answer ended with an error: {get(choice, 'error', 'message') or 'finish_reason error'}"
         if reason:
             response.extensions[REASON], response.status_code = reason, 502
-    elif status in (429, 500):
-        refusal = Refusal.of(json_of(response) or response.text)
-        if status == 500 and refusal.cause() in (Cause.LENGTH, Cause.ROLE):
-            response.status_code = 400
-        # Words about a quota are also those of a passing limit.
-        elif status == 429 and refusal._replace(text="").cause() is Cause.CREDIT:
-            response.status_code = 402
+            if isinstance(reply, dict) and ("usage" in reply or "choices" in reply):
+                costs.add(read_tokens(reply.get("usage")))
+    elif status == 500 and Refusal.of(reply or response.text).cause() in (Cause.LENGTH, Cause.ROLE):
+        response.status_code = 400
+    # Words about a quota are also those of a passing limit.
+    elif status == 429 and Refusal.of(reply)._replace(text="").cause() is Cause.CREDIT:
+        response.status_code = 402
 
 
 def json_of(response: "httpx2.Response") -> Any:
@@ -157,13 +127,11 @@ def json_of(response: "httpx2.Response") -> Any:
         return None
 
 
-def get(value: Any, name: str) -> Any:
-    """Return the value of a key; None if `value` is not an object."""
-    return value.get(name) if isinstance(value, dict) else None
-
-
-def first_choice(reply: Any) -> dict[str, Any] | None:
-    """Return the first choice of a chat completion; None if the JSON value of a reply is something else."""
-    choices = get(reply, "choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    return choice if isinstance(choice, dict) and "message" in choice else None
+def get(value: Any, *path: str | int) -> Any:
+    """Return what lies at a path of names and positions in a JSON value; None if nothing does."""
+    try:
+        for step in path:
+            value = value[step]
+    except (LookupError, TypeError):
+        return None
+    return value

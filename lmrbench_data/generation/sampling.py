@@ -5,6 +5,7 @@ request that the server did not answer gets no row; the next call tries it again
 """
 
 import asyncio
+import functools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from ..base.source import MalformedAnswerError
 from ..base.text import one_line
 from ..chat.budget import Tokens
 from ..chat.client import ChatClient, Completion, RequestFailed
-from ..chat.jobs import JobPass
+from ..chat.jobs import do_jobs
 from ..chat.refusals import Cause
 from ..dataset.rows import DatasetRow, check_contracts, choose_rows, config_of
 from .answer_log import AnswerLog, AnswerSummary, model_name
@@ -113,7 +114,7 @@ class _Job(NamedTuple):
     sample: int
 
 
-class _Sampling(JobPass[_Job]):
+class _Sampling:
     """One pass over the answers that are missing."""
 
     def __init__(
@@ -124,20 +125,19 @@ class _Sampling(JobPass[_Job]):
         log: AnswerLog,
         progress: Progress | None,
     ) -> None:
-        self.settings, self.rows, self.papers, self.log = settings, rows, papers, log
-        self.summary: SamplingSummary = SamplingSummary()
-        client = ChatClient(settings, temperature=settings.temperature)
-        super().__init__(client, self.summary, settings.workers, progress)
+        self.settings, self.rows, self.papers, self.log, self.progress = settings, rows, papers, log, progress
+        self.client, self.summary = ChatClient(settings, temperature=settings.temperature), SamplingSummary()
         self.names, self.request = _names(settings), settings.request()
         self._prompts: dict[str, Prompt] = {}
 
-    def plan(self) -> list[_Job]:
-        """Return the answers that are missing."""
+    def run(self) -> None:
+        """Ask for the answers that are missing."""
         missing = _missing(self.settings, self.rows, self.log)
         self.summary.kept = self.settings.samples * len(self.rows) - len(missing)
-        return missing
+        jobs = [functools.partial(self._work, job) for job in missing]
+        do_jobs(jobs, self.client, self.summary, self.settings.workers, self.progress)
 
-    async def work(self, job: _Job) -> str:
+    async def _work(self, job: _Job) -> str:
         """Sample one answer; return `answered` or `unusable`."""
         started = time.monotonic()
         prompt, completion = await self._ask(job.row)

@@ -5,6 +5,7 @@ their `Prompt` and in the type of their log.
 """
 
 import asyncio
+import functools
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,7 @@ from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.base.text import error_line
 from lmrbench_data.chat.budget import Budget, CostLimit, Spent
 from lmrbench_data.chat.client import CUT, FILTERED, ChatClient, Completion, RequestFailed
-from lmrbench_data.chat.jobs import JobPass, JobSummary
+from lmrbench_data.chat.jobs import JobSummary, do_jobs
 from lmrbench_data.chat.refusals import Cause
 
 from ..predictions.prediction import AnswerKey
@@ -82,7 +83,7 @@ class JudgeSummary(JobSummary):
     """Tokens and costs of all questions of the run to this model, those of earlier calls included."""
 
 
-class Asking(JobPass[Vote]):
+class Asking:
     """One pass over the votes that are missing in a log.
 
     Making one raises InputError without a key or with a malformed address; nothing has been sent.
@@ -92,8 +93,6 @@ class Asking(JobPass[Vote]):
         progress: receives each vote; its label is that of the reply, or `judge_error`, `not_judged` or `malformed`.
     """
 
-    summary: JudgeSummary
-
     def __init__(
         self,
         settings: JudgeSettings,
@@ -102,28 +101,28 @@ class Asking(JobPass[Vote]):
         log: VoteLog,
         progress: Progress | None = None,
     ) -> None:
-        self.prompt, self.votes, self.log = prompt, votes, log
-        client = ChatClient(settings, temperature=prompt.temperature, schema=prompt.schema, schema_name=prompt.name)
+        self.prompt, self.votes, self.log, self.progress = prompt, votes, log, progress
+        self.workers = settings.workers
+        schema = {"name": prompt.name, "strict": True, "schema": prompt.schema}
+        form = {"type": "json_schema", "json_schema": schema}
+        client = self.client = ChatClient(settings, prompt.temperature, form)
         body = json.dumps(settings.body, sort_keys=True) if settings.body else ""
         self.judge = Judge(settings.model, prompt.version, client.server, body)
-        super().__init__(client, JudgeSummary(judge=self.judge), settings.workers, progress)
+        self.summary = JudgeSummary(judge=self.judge)
         spent = log.spent[settings.model]
         client.budget = Budget(settings.max_cost, settings.price(), spent.cost_usd, spent.unknown)
         self._questions: dict[AnswerKey, asyncio.Task[Question]] = {}
 
     def run(self) -> None:
         """Ask the missing questions, and sum up the tokens and costs of all in the log."""
-        super().run()
+        missing = [vote for vote in self.votes if not self.log.is_done(self._key(vote))]
+        self.summary.kept = len(self.votes) - len(missing)
+        jobs = [functools.partial(self._work, vote) for vote in missing]
+        do_jobs(jobs, self.client, self.summary, self.workers, self.progress)
         spent = self.summary.spent = self.log.spent[self.judge.model]
         self.summary.cost_usd = None if spent.unknown else spent.cost_usd
 
-    def plan(self) -> list[Vote]:
-        """Return the missing votes."""
-        missing = [vote for vote in self.votes if not self.log.is_done(self._key(vote))]
-        self.summary.kept = len(self.votes) - len(missing)
-        return missing
-
-    async def work(self, job: Vote) -> str:
+    async def _work(self, job: Vote) -> str:
         """Ask one question, unless its outcome is certain.
 
         Raises:
