@@ -86,7 +86,7 @@ class ChatClient:
         import httpx2
         import openai
 
-        options, repeats = self._options, min(self.endpoint.retries, _REPEATS)
+        options, started, repeats = self._options, self._options, min(self.endpoint.retries, _REPEATS)
         while True:
             body = {**self.endpoint.body, "model": self.endpoint.model, **_body(messages, options)}
             try:
@@ -112,19 +112,20 @@ class ChatClient:
                 else:
                     raise self.failure(error, refusal, cause) from error
             else:
+                if changes := {name: value for name, value in options.items() if value != started[name]}:
+                    self._options = {**self._options, **changes}
+                    refused = " and ".join(name for name in changes if started[name] is not None)
+                    self._warn("refused", f"the server does not accept {refused}")
                 return self._read(json_of(response), messages, options)
 
     def _read(self, reply: Any, messages: Sequence[Message], options: Mapping[str, Any]) -> Completion:
-        """Read the JSON value of a reply, count its cost and keep the options that led to it."""
+        """Read the JSON value of a reply, and count its cost."""
         self._is_reachable = True
         tokens, message = read_tokens(get(reply, "usage")), get(reply, "choices", 0, "message")
         cost = self.budget.add(tokens)
         if message is None:
             raise RequestFailed("the server sends a stream, although stream is false", reached=False, is_billed=True)
         self.answers_others = True
-        if refused := [name for name, old in self._options.items() if old not in (None, options[name])]:
-            self._options = options
-            self._warn("refused", f"the server does not accept {' and '.join(refused)}")
         reason = one_line(get(reply, "choices", 0, "finish_reason"))[:40]
         text, problem = _text(get(message, "content")), ""
         if get(message, "refusal"):

@@ -211,6 +211,20 @@ def test_ignored_limit_is_sent_by_its_other_name(
     assert "ignores max_completion_tokens (5,000 tokens, not 900); max_tokens is sent instead" in warning
 
 
+def test_late_reply_does_not_bring_the_ignored_name_back(
+    server: Server, options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    def judge(request: Request) -> Reply:
+        is_first = request is server.requests[0]
+        tokens = 9 if is_first else request.body.get("max_tokens", 5000)
+        return Reply(body=completion(TOY_ANSWER, usage=(10, tokens)), delay_s=1.0 if is_first else 0.0)
+
+    server.judge = judge
+    assert lmr.generate(**{**options, "workers": 2}, max_tokens=900).complete
+    [warning] = caplog.messages
+    assert "ignores max_completion_tokens" in warning
+
+
 def test_stream_nobody_asked_for_is_no_answer(server: Server, options: dict[str, Any]) -> None:
     chunk = {"choices": [{"index": 0, "delta": {"content": TOY_ANSWER}, "finish_reason": "stop"}]}
     server.judge = lambda request: Reply(
