@@ -43,8 +43,8 @@ gateway_base._Serializer._write_unicode_string = _write_any_text  # type: ignore
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip tests of third-party agents; keep only as many of a test's parameters as its `sampled` mark allows.
 
-    Of attacks on bubblewrap, whose runner is Docker's, two of each family run. All parameters run in depth, or if a
-    test is named.
+    Of each family of attacks, all run in fresh containers, and two behind each other wall, whose runner is the same.
+    All parameters run in depth, or if a test is named.
     """
     if not os.environ.get("LMRBENCH_TEST_AGENTS"):
         for item in items:
@@ -52,23 +52,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason="`make test-agents` installs the agents and runs this test"))
     if IN_DEPTH or any("::" in argument for argument in config.args):
         return
-    groups: dict[tuple[str, int], list[pytest.Item]] = {}
+    groups: dict[tuple[str, str], list[pytest.Item]] = {}
     for item in items:
-        if most := _most(item):
-            groups.setdefault((item.nodeid.partition("[")[0], most), []).append(item)
+        if _most(item):
+            groups.setdefault((item.nodeid.partition("[")[0], _wall(item)), []).append(item)
     left_out: set[pytest.Item] = set()
-    for (_, most), group in groups.items():
+    for group in groups.values():
+        most = _most(group[0])
         kept = {round(number * (len(group) - 1) / max(1, most - 1)) for number in range(most)}
         left_out |= {item for number, item in enumerate(group) if number not in kept}
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
 
 
+def _wall(item: pytest.Item) -> str:
+    """Return the wall that a test of several runs behind, or nothing."""
+    params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    return str(params.get("walled_sandbox") or params.get("child_sandbox") or "")
+
+
 def _most(item: pytest.Item) -> int:
-    """Return how many parameters of a test run; 0 for all."""
-    if {"walled_sandbox", "child_sandbox"} & set(getattr(item, "fixturenames", ())) and item.get_closest_marker(
-        "bwrap"
-    ):
+    """Return how many parameters of a test run behind its wall; 0 for all."""
+    if _wall(item) in ("bwrap", "docker_shared", "bwrap_shared"):
         return 2
     mark = item.get_closest_marker("sampled")
     return int(mark.args[0]) if mark else 0
