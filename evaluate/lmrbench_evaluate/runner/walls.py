@@ -1,10 +1,9 @@
 """Walls of its own for each job of a zygote: namespaces, mounts, no rights, a filter of system calls.
 
-They need no root. An ordinary user's zygote gives each job a user namespace; a zygote that is root, where the engine
-or the machine refuses those, gives the job a user instead. Nothing has to be cleaned up afterwards: when process 1 of
-the namespaces ends, the kernel ends every other process and drops mounts, sockets, queues and shared memory.
-
-The parent of process 1 makes the namespaces of processes and users, process 1 itself the others.
+They need no root. An ordinary user's zygote enters a user namespace, in which it has the rights to build them. Where
+the engine or the machine refuses that, the zygote is root, and each job becomes a user. Nothing has to be cleaned up:
+when process 1 of the namespaces ends, the kernel ends every other process and drops mounts, sockets, queues and shared
+memory.
 """
 
 import contextlib
@@ -25,7 +24,7 @@ _SIGKILL, _FILTER = 9, 2
 _MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _ATTR_RDONLY = 442, -100, 0x8000, 1
 _SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
 _CAPABILITIES, _CAPABILITY_VERSION = 64, 0x20080522
-#: Folders that a job must not share with others or has no business in: they show the container, or take its files.
+#: Folders that show the container or take files for it.
 _COVERED = ("/sys", "/dev/shm", "/dev/mqueue")
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -42,17 +41,36 @@ class Walls(NamedTuple):
     """Size of each of the two folders that a job can write to."""
 
 
+def enter() -> None:
+    """Take the rights to build walls: an ordinary user goes on in a child, process 1 of a user and a PID namespace.
+
+    Raises:
+        OSError: the machine or the engine refuses it.
+    """
+    user, group = os.geteuid(), os.getegid()
+    if user == 0:
+        return
+    _check(_libc.unshare(_NEWUSER | _NEWPID), "unshare (user namespaces)")
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+            file.write(text)
+    if child := os.fork():
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xFF)
+    _check(_libc.unshare(_NEWNS), "unshare")
+    _mount(None, "/", flags=_REC | _PRIVATE)
+    _mount("proc", "/proc", flags=_NOSUID | _NODEV | _NOEXEC)
+
+
 def fork_inside(walls: Walls, job: Callable[[], object]) -> int:
     """Fork a job behind walls; return its process, in which `job` runs and which then exits.
 
-    Only a process that forks nothing else may call this: its next child, too, would be inside the new namespace.
-
-    Raises:
-        OSError: the machine or the engine refuses a wall that the parent builds. Others are reported on stderr.
+    What it raises, and what the machine refuses, is a line on stderr.
     """
-    _outside()
+    _check(_libc.unshare(_NEWPID), "unshare")
     pid = os.fork()
     if pid:
+        with open("/proc/self/ns/pid", "rb") as own:  # the next child is again outside
+            _check(_libc.setns(own.fileno(), _NEWPID), "setns")
         return pid
     try:
         _inside(walls)
@@ -62,18 +80,6 @@ def fork_inside(walls: Walls, job: Callable[[], object]) -> int:
         print(f"zygote: {error}", file=sys.stderr, flush=True)
     finally:
         os._exit(1)
-
-
-def _outside() -> None:
-    """Make the next child process 1 of a new namespace; an ordinary user gets one of users, too, and rights in it."""
-    user, group = os.geteuid(), os.getegid()
-    if user == 0:
-        _check(_libc.unshare(_NEWPID), "unshare")
-        return
-    _check(_libc.unshare(_NEWUSER | _NEWPID), "unshare (user namespaces)")
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
-            file.write(text)
 
 
 def _inside(walls: Walls) -> None:

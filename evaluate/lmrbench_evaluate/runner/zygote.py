@@ -1,17 +1,16 @@
 """The zygote: load libraries once, and fork each answer behind walls of its own.
 
-It is process 1 of a container or of bubblewrap, and never sees tested code. For each answer it forks a *keeper*, which
-passes on what the answer prints; the keeper forks the *job*, process 1 of namespaces of its own (walls.py), which acts
-as the runner of that answer (zygote_job.py).
+It runs in a container or in bubblewrap, and never sees tested code. The *job* that it forks is process 1 of namespaces
+of its own (walls.py) and acts as the runner of the answer (zygote_job.py); the zygote passes on what the job prints.
 
 On stdin each message is a line of JSON: {"modules", "size"} and `size` bytes, the libraries that trusted texts import
 and the tar of a workspace; or {}, which ends the job. On stdout: `walls` once, if the machine lets them be built; then
-`begin CPU_SECONDS`, `out SIZE` and `log SIZE` with that many bytes, and `end KILLS STATUS` once nothing of the job is
-left: how many processes the kernel has killed meanwhile for lack of memory, and the job's exit status.
+`begin CPU_SECONDS` (of the container; -1 without a cgroup), `out SIZE` and `log SIZE` with that many bytes, and `end
+KILLS STATUS` once nothing of the job is left: how many processes the kernel has killed meanwhile for lack of memory,
+and the job's exit status.
 """
 
 import contextlib
-import functools
 import gc
 import importlib
 import json
@@ -20,10 +19,9 @@ import re
 import select
 import signal
 import sys
-from collections.abc import Callable
 
 import seccomp
-from walls import Walls, fork_inside
+from walls import Walls, enter, fork_inside
 from zygote_job import OomKills, job
 
 _tried: set[str] = set()
@@ -40,28 +38,14 @@ def main(arguments: str) -> None:
     program = seccomp.filter_program(has_cgroup=settings["has_cgroup"])
     walls, rlimits = Walls(program, settings["user"], settings["disk_mb"]), settings["rlimits"]
     sys.dont_write_bytecode = True
-    in_child(lambda: os.waitpid(fork_inside(walls, lambda: None), 0)[1])
+    enter()
+    if os.waitpid(fork_inside(walls, lambda: None), 0)[1]:
+        sys.exit(1)
     send(b"walls\n")
     while line := read_line():
         if message := json.loads(line):  # if not, the job to end has ended by itself
             load(message["modules"])
-            workspace = stored(message["size"])
-            in_child(functools.partial(keep, walls, rlimits, workspace))
-            os.close(workspace)
-
-
-def in_child(action: Callable[[], object]) -> None:
-    """Run an action in a child; exit if it fails, that is, raises or returns something."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os._exit(bool(action()))
-        except BaseException as error:
-            print(f"zygote: {error}", file=sys.stderr, flush=True)
-        finally:
-            os._exit(1)
-    if os.waitpid(pid, 0)[1]:
-        sys.exit("zygote: a keeper has failed")
+            run(walls, rlimits, stored(message["size"]))
 
 
 def read_line() -> bytes:
@@ -97,18 +81,20 @@ def load(modules: list[str]) -> None:
         gc.freeze()  # collections in jobs would copy memory that they share with this process
 
 
-def keep(walls: Walls, rlimits: dict[str, int], workspace: int) -> None:
+def run(walls: Walls, rlimits: dict[str, int], workspace: int) -> None:
     """Have a job run a workspace, and pass on its output until nothing of it is left."""
     kills = OomKills()
     before = kills.count()
     send(b"begin %.3f\n" % cpu_seconds())
     (out, job_out), (log, job_log) = os.pipe(), os.pipe()
     pid = fork_inside(walls, lambda: job(workspace, job_out, job_log, kills, rlimits))
-    os.close(job_out)
-    os.close(job_log)
+    for fd in (job_out, job_log, workspace):
+        os.close(fd)
     relay(pid, out, log)
     status = os.waitpid(pid, 0)[1]
     send(b"end %d %d\n" % (kills.count() - before, status))
+    for fd in {out, log, kills.fd} - {-1}:
+        os.close(fd)
 
 
 def relay(pid: int, out: int, log: int) -> None:
@@ -131,7 +117,7 @@ def relay(pid: int, out: int, log: int) -> None:
 
 
 def cpu_seconds() -> float:
-    """Return the CPU seconds of the container so far, as the engine counts them; without a cgroup, of the zygote."""
+    """Return the CPU seconds of the container so far, as the engine counts them; -1 if the cgroup does not say."""
     for path, pattern, unit in (
         ("/sys/fs/cgroup/cpuacct/cpuacct.usage", r"(\d+)", 1e9),
         ("/sys/fs/cgroup/cpu.stat", r"usage_usec (\d+)", 1e6),
@@ -139,9 +125,7 @@ def cpu_seconds() -> float:
         with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
             if found := re.match(pattern, file.read()):
                 return int(found[1]) / unit
-    with open("/proc/1/stat", encoding="utf-8", errors="replace") as file:
-        times = file.read().rpartition(")")[2].split()[11:15]
-    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+    return -1
 
 
 def send(data: bytes) -> None:

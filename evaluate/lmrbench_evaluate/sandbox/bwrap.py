@@ -171,7 +171,7 @@ class BwrapSandbox(ChildSandbox):
                 child,
                 cpu_seconds=lambda: cpu_seconds(_below(child.process.pid)),
                 kill=child.kill_contained,
-                memory_mb=lambda: sum(map(_memory_mb, _below(child.process.pid))),
+                memory_mb=lambda: _memory_mb(child.process.pid, limits),
             )
 
     @contextlib.contextmanager
@@ -292,10 +292,19 @@ def _below(bwrap: int) -> set[int]:
     return found
 
 
-def _memory_mb(process: int) -> float:
-    """Return a process's share of memory that does not hold files; 0 if the process is gone."""
+def _memory_mb(bwrap: int, limits: Limits) -> float:
+    """Return the memory of a run that does not hold files; 0 while it cannot exceed the limit."""
+    processes = _below(bwrap)
+    at_most = sum(_sum_mb(process, "status", "Rss(?:Anon|Shmem)") for process in processes)
+    # The kernel takes milliseconds to compute a process's share of what it shares.
+    is_near = at_most > limits.memory_mb
+    return sum(_sum_mb(process, "smaps_rollup", "Pss_(?:Anon|Shmem)") for process in processes) if is_near else 0.0
+
+
+def _sum_mb(process: int, file: str, names: str) -> float:
+    """Return the sum of these lines of a file of /proc; 0 if the process is gone."""
     try:
-        text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
+        text = Path(f"/proc/{process}/{file}").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return 0.0
-    return sum(int(size) for size in re.findall(r"^Pss_(?:Anon|Shmem): +(\d+) kB$", text, re.MULTILINE)) / 1024
+    return sum(int(size) for size in re.findall(rf"^{names}:\s+(\d+) kB$", text, re.MULTILINE)) / 1024

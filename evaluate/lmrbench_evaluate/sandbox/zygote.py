@@ -15,7 +15,7 @@ from lmrbench_data.base.errors import InfraError
 from .base import ENVIRONMENT, START_S, Ended, Limits, Outcome
 from .meter import Meter, collect_output, make_outcome
 
-#: Processes of a zygote besides those of an answer: itself, and the keeper of the job.
+#: Processes of a container besides those of an answer: the zygote, and the one that started it.
 OWN_PROCESSES = 2
 #: The capabilities of root's zygotes; those of an ordinary user have none.
 ZYGOTE_CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN", "SETUID", "SETGID", "SETPCAP", "KILL")
@@ -73,7 +73,7 @@ class Zygote:
 
     def _begin(self) -> None:
         """Expect a new job."""
-        #: CPU seconds of the zygote before the job; negative until a keeper has taken it.
+        #: CPU seconds before the job; negative until the zygote has taken it.
         self._cpu_before = -1.0
         #: How many processes the kernel killed meanwhile, and the exit status of the job, once it has ended.
         self._report: tuple[int, int] | None = None
@@ -138,7 +138,7 @@ class Zygote:
             if kind == b"walls":
                 self._is_walled = True
             elif kind == b"begin":
-                self._cpu_before = max(0.0, float(words[0]))
+                self._cpu_before = float(words[0]) if float(words[0]) >= 0 else self._host.cpu_seconds()
             elif kind == b"end":
                 self._report = int(words[0]), int(words[1])
             else:
