@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InputError, LMRBenchError
 from lmrbench_data.base.near import did_you_mean
@@ -21,11 +21,9 @@ from ..verdict.verdict import Status
 from .agreement import match_labels
 from .annotations import Annotation
 from .answer_diff import DiffSection, diff_answer
+from .data import ReportData
 from .scores import ModelScore
 from .spending import read_numbers
-
-if TYPE_CHECKING:
-    from .report import Report
 
 MAX_LOG_CHARACTERS = 6000
 MAX_RAW_CHARACTERS = 20_000
@@ -105,7 +103,7 @@ class Instance:
 
 
 def collect(
-    report: "Report", only: Collection[str] | None = None, score: int | None = None
+    report: ReportData, only: Collection[str] | None = None, score: int | None = None
 ) -> tuple[list[Instance], list[str]]:
     """Return the instances of a report, sorted by name, and warnings for the reader.
 
@@ -238,7 +236,7 @@ class Chosen:
     """For the reader."""
 
 
-def choose_answer(report: "Report", instance: str, sample: int | None = None, **choice: str | None) -> Chosen:
+def choose_answer(report: ReportData, instance: str, sample: int | None = None, **choice: str | None) -> Chosen:
     """Return one answer with its details.
 
     Args:

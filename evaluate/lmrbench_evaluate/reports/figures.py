@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib
 import pandas as pd
@@ -23,12 +23,9 @@ from lmrbench_data.base.text import one_line
 from lmrbench_data.base.text_table import csv_cell
 from lmrbench_data.tasks.guessing import chance, reciting
 
+from .data import ReportData
 from .score_tables import column, levels
 from .scores import READ, ModelScore, only_level, with_levels
-
-if TYPE_CHECKING:
-    from .report import Report
-
 
 #: Width of a column in the field's styles, height of a line of text, and height of the axis below a plot; inches.
 WIDTH, LINE, AXIS = 3.3, 0.14, 0.45
@@ -56,7 +53,7 @@ _METADATA: dict[str, dict[str, None]] = {
 Named = Sequence[tuple[str, ModelScore]]
 
 
-def write_figures(report: "Report", folder: Path) -> list[Path]:
+def write_figures(report: ReportData, folder: Path) -> list[Path]:
     """Write all figures and tables that a report has data for, and return the files."""
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
@@ -251,7 +248,7 @@ def _with_legend(figure: Figure, axes: Axes) -> Figure:
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
-def _tables(report: "Report") -> dict[str, pd.DataFrame]:
+def _tables(report: ReportData) -> dict[str, pd.DataFrame]:
     """Return the tables that have rows: scores, paired differences, the ranking level by category."""
     scores, categories = [], []
     split = with_levels(report.scores)

@@ -9,7 +9,6 @@ import io
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +18,16 @@ from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.text import counted
 from lmrbench_data.base.text_table import csv_cell, escape, markdown_table
 from lmrbench_data.loader import FUNCTION
-from lmrbench_data.tasks.manifest import LMR_BENCH
 
 from ..predictions.sources import BadRow
-from ..runs.folder import BENCHMARK, RunFolder
+from ..runs.folder import RunFolder
 from ..verdict.levels import Level, reaches
 from .agreement import Agreement, measure_agreement
 from .annotations import Annotation
+from .data import ReportData
 from .paired import Pair, compare_pairs
 from .score_tables import column
-from .scores import ModelScore, score_runs
+from .scores import score_runs
 from .sections import FAILURES, failures, notes, tables
 from .spending import NAMES
 
@@ -40,32 +39,8 @@ MAX_COMPARED = 12
 MAX_REASONS = 100
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(ReportData):
     """A report on one or more runs."""
-
-    paths: Sequence[Path]
-    runs: list[dict[str, Any]]
-    """run.json of each run."""
-    scores: list[ModelScore]
-    pairs: list[Pair]
-    judge_model: str | None = None
-    """The judge whose judgements count; the last one if None."""
-    agreement: Agreement | None = None
-    bad_annotations: Sequence[BadRow] = ()
-    annotations: Sequence[Annotation] = ()
-    """People's labels."""
-
-    @property
-    def benchmark(self) -> str:
-        """The name of the benchmark; empty for LMR-Bench."""
-        name = str(self.runs[0].get(BENCHMARK) or "") if self.runs else ""
-        return "" if name == LMR_BENCH else name
-
-    @property
-    def title(self) -> str:
-        """The heading of the report."""
-        return f"Report on {self.benchmark}" if self.benchmark else "LMR-Bench report"
 
     def to_markdown(self) -> str:
         """Return tables and notes as Markdown."""

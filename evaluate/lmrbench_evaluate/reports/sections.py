@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lmrbench_data.base.shares import percent
 from lmrbench_data.base.text import counted
@@ -14,14 +13,11 @@ from ..runs.folder import RunFolder
 from ..verdict.levels import Level, outcome
 from ..verdict.verdict import Status
 from . import score_tables
+from .data import ReportData
 from .paired import MCNEMAR, MIN_SHARED, PERMUTATION
 from .scores import READ, ModelScore, only_level, with_levels
 from .spending import OF_SUCCESS
 from .stats import all_of_k
-
-if TYPE_CHECKING:
-    from .report import Report
-
 
 #: Largest number of names in one note.
 MAX_NAMED = 10
@@ -47,7 +43,7 @@ COMPARABILITY = (
 )
 
 
-def tables(report: "Report") -> list[tuple[str, Table]]:
+def tables(report: ReportData) -> list[tuple[str, Table]]:
     """Return the titles and tables of a report, without empty ones."""
     scores = report.scores
     split = with_levels(scores)
@@ -74,12 +70,12 @@ def tables(report: "Report") -> list[tuple[str, Table]]:
     return [(title, table) for title, table in titled if table[1]]
 
 
-def notes(report: "Report") -> list[str]:
+def notes(report: ReportData) -> list[str]:
     """Return the notes of a report: warnings, then explanations of its tables."""
     return [*warnings(report), *explanations(report)]
 
 
-def warnings(report: "Report") -> list[str]:
+def warnings(report: ReportData) -> list[str]:
     """Return the notes without which the numbers mislead; the terminal always shows them."""
     lines = []
     if report.bad_annotations:
@@ -99,7 +95,7 @@ def warnings(report: "Report") -> list[str]:
     return lines
 
 
-def explanations(report: "Report") -> list[str]:
+def explanations(report: ReportData) -> list[str]:
     """Return the notes that say how to read the tables."""
     scores = report.scores
     lines = [*(ABOUT_METHODS if score_tables.on_methods(scores) else ABOUT_LEVELS)]
@@ -167,7 +163,7 @@ def _about_readings(scores: Sequence[ModelScore]) -> Iterator[str]:
             )
 
 
-def _about_people(report: "Report") -> Iterator[str]:
+def _about_people(report: ReportData) -> Iterator[str]:
     """Yield notes on people's labels that were left out, and why."""
     agreement = report.agreement
     if agreement and agreement.without_majority:

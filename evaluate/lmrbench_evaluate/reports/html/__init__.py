@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import jinja2
 from markupsafe import Markup, escape
@@ -25,6 +25,7 @@ from ...verdict.expected import row_cases
 from ...verdict.levels import OUTCOMES
 from ..answer_diff import DiffSection
 from ..answers import collect
+from ..data import ReportData
 from ..paired import MCNEMAR
 from ..score_tables import column, levels, mark, words
 from ..scores import ModelScore, with_levels
@@ -32,16 +33,12 @@ from ..sections import notes, tables
 from ..spending import in_words
 from .markup import prose, python_lines
 
-if TYPE_CHECKING:
-    from ..report import Report
-
-
 _HERE = Path(__file__).parent
 #: Address of the project's tasks.
 TASKS_URL = "https://github.com/lmr-bench/lmr-bench/tree/main/benchmark"
 
 
-def render_html(report: "Report") -> str:
+def render_html(report: ReportData) -> str:
     """Return the page."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE),
@@ -144,13 +141,13 @@ class Headline(NamedTuple):
     """The compared scores and the method."""
 
 
-def headlines(report: "Report") -> list[Headline]:
+def headlines(report: ReportData) -> list[Headline]:
     """Return a headline for each track, in the order of the scores."""
     tracks = dict.fromkeys(score.track for score in report.scores)
     return [_headline(report, [score for score in report.scores if score.track == track]) for track in tracks]
 
 
-def _headline(report: "Report", scores: Sequence[ModelScore]) -> Headline:
+def _headline(report: ReportData, scores: Sequence[ModelScore]) -> Headline:
     best, shown = scores[0], levels(report.scores)
     level = best.headline if best.headline in shown else shown[0]
     names = [column(score, report.scores) for score in scores[:2]]
