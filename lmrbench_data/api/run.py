@@ -30,13 +30,27 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass
-class Run(RunFolder):
+class Run:
     """A run folder: results of predictions, and judgements if the run was judged; accepted wherever a path is."""
 
+    path: Path
     summary: RunSummary | None = None
     """The outcome of `evaluate`; None for a run that was only opened."""
     judging: "JudgeSummary | None" = None
     """The outcome of `judge`."""
+
+    def __fspath__(self) -> str:
+        """Return the folder: a run can be given wherever a path can."""
+        return str(self.path)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """run.json: dataset, sandbox, limits, versions, times.
+
+        Raises:
+            InputError: it is missing or damaged.
+        """
+        return RunFolder(self.path).facts
 
     @property
     def complete(self) -> bool:
@@ -45,7 +59,7 @@ class Run(RunFolder):
 
     def results(self) -> list[ResultRow]:
         """Return the result of each prediction, in the order of the predictions."""
-        return list(self.rows())
+        return list(RunFolder(self.path).rows())
 
     def to_pandas(self, judge_model: str | None = None) -> "pd.DataFrame":
         """Return one row per prediction, in order: its result, `reproduced`, `robust`, and the `judge`'s category.
@@ -69,7 +83,7 @@ class Run(RunFolder):
             record["judge"] = str(judgement.category) if judgement and judgement.category else None
             if facts["levels"]:
                 record["level"] = facts["levels"].get(row["instance_id"])
-            if self.config != FUNCTION:
+            if facts["config"] != FUNCTION:
                 graded = row["status"] != Status.INFRA_ERROR
                 for name, parts in {
                     "functions_passed": answer.functions,

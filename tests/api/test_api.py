@@ -75,6 +75,8 @@ def test_the_same_rows_resume_and_a_run_can_be_opened_again(evaluate: Callable[.
     assert (again.summary.kept, again.summary.jobs) == (2, 0)
     opened = lmr.open_run(str(first.path))
     assert opened.results() == first.results()
+    shown = {name for name in dir(opened) if not name.startswith("_")}
+    assert shown == {"complete", "facts", "judging", "path", "report", "results", "summary", "to_pandas"}
     with pytest.raises(lmr.InputError, match=r"no run\.json"):
         lmr.open_run("lmr-bench")
 

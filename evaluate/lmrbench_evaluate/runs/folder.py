@@ -49,10 +49,6 @@ class RunFolder:
 
     path: Path
 
-    def __fspath__(self) -> str:
-        """The folder: a run can be given wherever a path can."""
-        return os.fspath(self.path)
-
     @property
     def exists(self) -> bool:
         """Whether there is a run, damaged or not."""
