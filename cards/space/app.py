@@ -66,8 +66,8 @@ ABOUT = """## How to read this
 - **Setting and configuration** are menus: each has its own ranking. A model is ranked by its latest verified run, not
   by its best one; the row says how many runs there are. Equal predictions are ranked once, under the name that was
   verified first.
-- **Level** of underspecified papers: *easy* ones leave some decisions open and report tables that show them apart,
-  *hard* ones leave all of them open and report one table. The menu ranks the models on the rows of one level.
+- **Difficulty** of underspecified papers: *easy* ones leave some decisions open and report tables that show them apart,
+  *hard* ones leave all of them open and report one table. The menu ranks the models on the rows of one difficulty.
 - **Baselines** have no rank: *golden* is the reference's own function, *masked* the repository as the model gets it.
   A dataset is published only if golden passes and masked fails every task.
 - **Verified**: a maintainer has evaluated the predictions again in Docker, on the published seeds and on secret ones,
@@ -95,12 +95,12 @@ def show(*values: str | None, reload: bool = False) -> tuple[Any, ...]:
     """Return the menus and the board for the menus' values; both are in the order of `FILTERS`."""
     snapshot = RESULTS.get(reload=reload)
     board = make_board(snapshot, Filters(*map(_chosen, values)))
-    lists = board.configs, board.versions, board.settings, board.levels, board.categories
+    lists = board.configs, board.versions, board.settings, board.difficulties, board.categories
     menus = [
         Menu(
-            [*([("All", ALL)] if name in ("level", "category") else []), *_choices(names)],
+            [*([("All", ALL)] if name in ("difficulty", "category") else []), *_choices(names)],
             value=_value(getattr(board.filters, name)),
-            visible=name != "level" or bool(names),
+            visible=name != "difficulty" or bool(names),
         )
         for name, names in zip(FILTERS, lists, strict=True)
     ]
@@ -135,7 +135,7 @@ def build() -> gr.Blocks:
             config = menu(label="Configuration", elem_id="config")
             setting = menu(label="Setting", elem_id="setting")
             version = menu(label="Benchmark version", elem_id="version")
-            level = menu(label="Level", elem_id="level", visible=False)
+            difficulty = menu(label="Difficulty", elem_id="difficulty", visible=False)
             category = menu(label="Category", elem_id="category")
             reload = gr.Button("Reload", elem_id="reload", size="sm", min_width=100, scale=0)
         # Invisible: the page's address goes through it to the server.
@@ -143,7 +143,7 @@ def build() -> gr.Blocks:
         scripts = [(HERE / name).read_text(encoding="utf-8") for name in ("charts.js", "board.js")]
         board = gr.HTML(js_on_load="\n".join(scripts), apply_default_css=False)
         gr.Markdown(ABOUT, elem_id="about")
-        inputs = [config, version, setting, level, category]
+        inputs = [config, version, setting, difficulty, category]
         outputs = [*inputs, board]
         quietly: dict[str, Any] = {"api_visibility": "private", "show_progress": "minimal"}
         page.load(start, [address], outputs, js="() => location.hash.slice(1)", **quietly)

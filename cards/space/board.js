@@ -4,7 +4,7 @@ const state = {};
 // Small numbers first for these; large ones first for scores and dates.
 const ascending = new Set(["rank", "name", "cost"]);
 // The filters, which the server applies, as the address has them; read from the board.
-const FILTERS = ["config", "version", "setting", "level", "category"];
+const FILTERS = ["config", "version", "setting", "difficulty", "category"];
 
 function restore() {
   const stored = new URLSearchParams(location.hash.slice(1));

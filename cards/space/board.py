@@ -25,7 +25,7 @@ class Filters:
     config: str | None = None
     version: str | None = None
     setting: str | None = None
-    level: str | None = None
+    difficulty: str | None = None
     category: str | None = None
 
 
@@ -94,7 +94,7 @@ class Board:
     configs: list[str]
     versions: list[str]
     settings: list[str]
-    levels: list[str]
+    difficulties: list[str]
     categories: list[str]
     tracks: list[Track]
     tasks: dict[str, tuple[Task, Record]]
@@ -119,10 +119,10 @@ def make_board(snapshot: Snapshot, filters: Filters) -> Board:
     names = {entry.setting for item in records for entry in item.entries}
     settings = sorted(names, key=lambda name: (name != DEFAULT_SETTING, name))
     setting = filters.setting if filters.setting in settings else next(iter(settings), None)
-    levels = sorted({entry.row_level for item in records for entry in item.entries} - {""})
-    row_level = filters.level if filters.level in levels else None
+    difficulties = sorted({entry.difficulty for item in records for entry in item.entries} - {""})
+    difficulty = filters.difficulty if filters.difficulty in difficulties else None
     every = {name: (task, item) for item in records for name, task in item.tasks.items()}
-    tasks = {name: item for name, item in every.items() if row_level in (None, item[0].level)}
+    tasks = {name: item for name, item in every.items() if difficulty in (None, item[0].difficulty)}
     categories = sorted({task.category for task, _ in tasks.values()})
     category = filters.category if filters.category in categories else None
     selected = {name: item for name, item in tasks.items() if category in (None, item[0].category)}
@@ -131,7 +131,7 @@ def make_board(snapshot: Snapshot, filters: Filters) -> Board:
         Line(item, entry, score)
         for item in records
         for entry in item.entries
-        if (entry.setting, entry.row_level) == (setting, row_level or "")
+        if (entry.setting, entry.difficulty) == (setting, difficulty or "")
         and (score := entry.overall if category is None else entry.categories.get(category)) is not None
     ]
     tracks = []
@@ -141,8 +141,8 @@ def make_board(snapshot: Snapshot, filters: Filters) -> Board:
         for item, spread in zip(ranked, spreads, strict=False):
             item.spread = min(spread[0], item.rank), max(spread[1], item.rank)
         tracks.append(Track(name, level, ranked))
-    chosen = Filters(config, version, setting, row_level, category)
-    return Board(chosen, configs, versions, settings, levels, categories, tracks, selected)
+    chosen = Filters(config, version, setting, difficulty, category)
+    return Board(chosen, configs, versions, settings, difficulties, categories, tracks, selected)
 
 
 def rank(lines: Iterable[Line]) -> list[Ranked]:

@@ -66,8 +66,8 @@ class Run:
 
         The category is None if the answer was not judged. A run on methods also has `functions_passed`, the share of
         functions that passed; `choices_read`, the share of altered choices that were read; `choices_settled`, the share
-        of open choices that were settled; and `level`, where rows have one. Shares are None after an infra error, or if
-        there is nothing to count.
+        of open choices that were settled; and `difficulty`, where rows have one. Shares are None after an infra error,
+        or if there is nothing to count.
         """
         import pandas as pd
 
@@ -81,8 +81,8 @@ class Run:
             answer = ScoredAnswer.of(row, judgement)
             record: dict[str, Any] = {**row, **{str(level): reaches(answer.outcome, level) for level in Level}}
             record["judge"] = str(judgement.category) if judgement and judgement.category else None
-            if facts["levels"]:
-                record["level"] = facts["levels"].get(row["instance_id"])
+            if facts["difficulties"]:
+                record["difficulty"] = facts["difficulties"].get(row["instance_id"])
             if facts["config"] != FUNCTION:
                 graded = row["status"] != Status.INFRA_ERROR
                 for name, parts in {

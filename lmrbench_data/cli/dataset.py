@@ -203,7 +203,9 @@ def private(
     seed: Annotated[int, typer.Option("--seed", help="Seed of the draw; keep it secret.", min=0)],
     config: Annotated[str, typer.Option("--config", help="counterfactual or underspecified.")] = "counterfactual",
     names: TaskNames = None,
-    level: Annotated[str, typer.Option("--level", help="Of underspecified papers: easy, hard or both.")] = "both",
+    difficulty: Annotated[
+        str, typer.Option("--difficulty", help="Of underspecified papers: easy, hard or both.")
+    ] = "both",
     per_paper: Annotated[int, typer.Option("--per-paper", help="Rows per paper.", min=1, max=100)] = 1,
     sandbox: Sandbox = "auto",
     benchmark: BenchmarkFolder = None,
@@ -213,29 +215,29 @@ def private(
     """Make a private set of altered papers.
 
     Draws options that are not in the benchmark: combinations of them (counterfactual), or true ones for the choices
-    that papers leave open (underspecified, of one level or both). Records the references, proves that they decide, and
-    writes a dataset folder with this configuration alone. Whoever has the seed can draw the same set. Each row is
+    that papers leave open (underspecified, of one difficulty or both). Records the references, proves that they decide,
+    and writes a dataset folder with this configuration alone. Whoever has the seed can draw the same set. Each row is
     written when it is finished; the same command again makes the rest.
 
     Example: lmrbench dataset private held-out --config underspecified --seed 4711 --sandbox docker
     """
-    from lmrbench_evaluate.checks.private_sets import experiment_runs, make_private_set, of_level
+    from lmrbench_evaluate.checks.private_sets import experiment_runs, make_private_set, of_difficulty
     from lmrbench_evaluate.sandbox import open_sandbox
 
     from ..base.errors import ArgumentError, LoadError
     from ..base.text import counted
     from ..dataset.build import refuse_foreign, write_dataset
     from ..loader import dataset_sha256, load_rows
-    from ..tasks.experiments import LEVELS
+    from ..tasks.experiments import DIFFICULTIES
     from ..tasks.manifest import load_benchmark
     from ..tasks.task_folders import choose_folders
 
     if config not in ("counterfactual", "underspecified"):
         raise ArgumentError("config", f"{config!r} has no private sets; give counterfactual or underspecified")
-    if level not in (*LEVELS, "both"):
-        raise ArgumentError("level", f"{level!r} is unknown; give {', '.join(LEVELS)} or both")
+    if difficulty not in (*DIFFICULTIES, "both"):
+        raise ArgumentError("difficulty", f"{difficulty!r} is unknown; give {', '.join(DIFFICULTIES)} or both")
     tasks = tasks_and_drafts(choose_folders(names, benchmark) if names else None, benchmark)[0]
-    tasks = [of_level(task, level) for task in tasks] if level != "both" else tasks
+    tasks = [of_difficulty(task, difficulty) for task in tasks] if difficulty != "both" else tasks
     facts = load_benchmark(benchmark)
     kept: dict[str, Any] = {}
     refuse_foreign(out)

@@ -112,7 +112,7 @@ def build_row(
     if isinstance(instance, Altered):
         row["choices"] = list(_choices(task, instance))
     if isinstance(instance, Underspecified):
-        row |= {"cpu_budget_s": instance.cpu_budget_s, "level": instance.level}
+        row |= {"cpu_budget_s": instance.cpu_budget_s, "difficulty": instance.difficulty}
     full = {**row, "row_sha256": row_sha256(row)}
     return cast(DatasetRow, {column.name: full[column.name] for column in columns() if column.name in full})
 

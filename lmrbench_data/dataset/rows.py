@@ -8,7 +8,7 @@ from ..base.errors import ArgumentError, InputError
 from ..base.near import did_you_mean
 from ..base.shares import RANKED_BY
 from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED, row_sha256
-from ..tasks.experiments import EASY
+from ..tasks.experiments import EASY, HARD
 
 #: A model sees instruction, paper and repository; in the track `contract` also the contract.
 TRACKS = tuple(RANKED_BY)
@@ -136,7 +136,7 @@ class DatasetRow(TypedDict):
     cpu_budget_s: NotRequired[
         Annotated[int, "CPU seconds that experiments may take (configuration underspecified).", (UNDERSPECIFIED,)]
     ]
-    level: NotRequired[
+    difficulty: NotRequired[
         Annotated[
             str,
             "`easy`: the paper leaves some decisions open; `hard`: all, and one table mixes them "
@@ -246,10 +246,10 @@ def content_sha256(row: DatasetRow) -> str:
     """Hash what a check of a row proves: the row and its recorded outputs.
 
     No trial depends on the benchmark's version, nor on a published paper's text; checks of altered papers depend on
-    their texts. The level counts if it is `hard`, which has proofs of its own.
+    their texts. A difficulty counts if it is `hard`, under the name that it had when the proofs were made.
     """
     paper = row["paper_text"] if is_altered(row) else ""
     content = {**row, "benchmark_version": "", "paper_text": paper}
-    if content.get("level") == EASY:
-        del content["level"]
+    if content.pop("difficulty", EASY) == HARD:
+        content["level"] = HARD
     return hashlib.sha256(f"{row_sha256(content)} {row['recording']['sha256']}".encode()).hexdigest()

@@ -155,7 +155,7 @@ def _task(row: DatasetRow, track: str, network: str) -> dict[str, Any]:
             "paper_title": row["paper_title"],
             "license": row["license"],
             "canary": row["canary"],
-            **{name: row[name] for name in ("cpu_budget_s", "level") if name in row},
+            **{name: row[name] for name in ("cpu_budget_s", "difficulty") if name in row},
             "row_sha256": row["row_sha256"],
             "harness_version": __version__,
             "runner_sha256": runner_sha256(),

@@ -14,8 +14,8 @@ FILE = "experiments.py"
 ROUNDING = 10.0**-DIGITS
 #: Tables that tell combinations apart differ by more.
 MARGIN = 10 * ROUNDING
-#: Levels of underspecified instances: a hard one opens all choices and mixes them in one table.
-LEVELS = EASY, HARD = "easy", "hard"
+#: Difficulties of underspecified instances: a hard one opens all choices and mixes them in one table.
+DIFFICULTIES = EASY, HARD = "easy", "hard"
 #: The table of a hard instance, its smallest and largest number of open choices, and the same of cells.
 HARD_TABLE, HARD_CHOICES, HARD_CELLS = "outcome", (4, 6), (6, 8)
 #: table → row label → column → number

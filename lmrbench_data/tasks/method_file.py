@@ -49,8 +49,8 @@ def read_underspecified(folder: Path, facts: Mapping[str, Any], choices: Sequenc
         _check_options(f"{where}.options", chosen, choices)
         if closed := chosen.keys() - {*opened}:
             raise InputError(f"{where}.options: the choice {min(closed)!r} is not open; add it to open")
-        level = stated.get("level", EASY)
-        if level == HARD:
+        difficulty = stated.get("difficulty", EASY)
+        if difficulty == HARD:
             _check_hard(where, stated, choices)
         code = experiment_files(folder)[EXPERIMENTS].data.decode("utf-8", "replace")
         if lacking := [name for name in stated["tables"] if f"def table_{name}(" not in code]:
@@ -63,7 +63,7 @@ def read_underspecified(folder: Path, facts: Mapping[str, Any], choices: Sequenc
             open=opened,
             tables=tuple(stated["tables"]),
             cpu_budget_s=stated["cpu_budget_s"],
-            level=level,
+            difficulty=difficulty,
             equal_outsiders=stated.get("equal_outsiders", {}),
         )
 

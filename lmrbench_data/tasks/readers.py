@@ -104,7 +104,7 @@ def configuration_totals(tasks: Sequence[Task]) -> list[Total]:
 
 
 def _hard_rows(item: Instance) -> str:
-    return ", hard rows" if isinstance(item, Underspecified) and item.level == HARD else ""
+    return ", hard rows" if isinstance(item, Underspecified) and item.difficulty == HARD else ""
 
 
 def choice_attempts(tasks: Sequence[Task]) -> Iterator[ChoiceAttempt]:

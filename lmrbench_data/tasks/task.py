@@ -104,8 +104,8 @@ class Underspecified(Altered):
     """Tables of experiments.py whose numbers under the true options the paper reports."""
     cpu_budget_s: int
     """CPU seconds that experiments may take."""
-    level: str = EASY
-    """One of LEVELS."""
+    difficulty: str = EASY
+    """One of DIFFICULTIES."""
     equal_outsiders: Mapping[str, str] = field(default_factory=dict)
     """Outsiders of `dataset check` that may give the same tables, `<choice> <change>` → reason."""
 

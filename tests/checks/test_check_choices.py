@@ -156,9 +156,9 @@ MALFORMED: dict[str, tuple[dict[str, object], str]] = {
     "open_and_unknown": (_open(open=["weights", "colour"]), "underspecified[0].open: the choice 'colour' is unknown"),
     "open_and_published": (_open(options={"average": "count"}), "'count' is not an unpublished option"),
     "no_such_table": (_open(tables=["curve"]), "no function table_curve"),
-    "hard_with_two_choices": (_open(level="hard"), "underspecified[0].open: a hard item opens 4 to 6 choices"),
+    "hard_with_two_choices": (_open(difficulty="hard"), "underspecified[0].open: a hard item opens 4 to 6 choices"),
     "hard_and_partly_open": (
-        _open(level="hard", unfit={"colour": "a free constant"}),
+        _open(difficulty="hard", unfit={"colour": "a free constant"}),
         "opens 'colour' or names it in unfit",
     ),
     "no_budget": (_open(cpu_budget_s=0), "cpu_budget_s"),
@@ -219,7 +219,8 @@ def test_underspecified_row_shows_the_table_and_hides_the_options(
         assert f"- {texts['question.md']}" in row["instruction"]
         assert not any(text in paper for name, text in texts.items() if name not in ("open.md", "question.md")), choice
     assert "20 seconds of CPU time" in row["instruction"]
-    assert (config_of(row), row["paper_url"], row["cpu_budget_s"], row["level"]) == (UNDERSPECIFIED, "", 20, "easy")
+    assert (config_of(row), row["paper_url"]) == (UNDERSPECIFIED, "")
+    assert (row["cpu_budget_s"], row["difficulty"]) == (20, "easy")
     # The command in the paper prints the paper's table, with the true options and no others.
     for files, is_true in ((golden_files_of(row), True), (golden_files_of(method), False)):
         folder = tmp_path / str(is_true)

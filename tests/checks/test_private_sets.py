@@ -96,7 +96,7 @@ def test_a_stopped_private_set_keeps_its_rows_and_resumes(
     assert "contains other files (mine.txt); give a new folder" in refused.stderr
 
 
-def test_without_rows_of_the_configuration_or_level_there_is_nothing_to_draw(
+def test_without_rows_of_the_configuration_or_difficulty_there_is_nothing_to_draw(
     toy_benchmark: Path, tmp_path: Path
 ) -> None:
     def error_of(config: str, *more: str) -> str:
@@ -108,5 +108,6 @@ def test_without_rows_of_the_configuration_or_level_there_is_nothing_to_draw(
     for config in ("counterfactual", "underspecified"):
         assert f"error: no task has such rows of {config}, so there is nothing to draw" in error_of(config)
     add_toy_choices(toy_benchmark)
-    assert "no task has such rows of underspecified" in error_of("underspecified", "--level", "hard")
-    assert "--level: 'medium' is unknown; give easy, hard or both" in error_of("underspecified", "--level", "medium")
+    assert "no task has such rows of underspecified" in error_of("underspecified", "--difficulty", "hard")
+    unknown = error_of("underspecified", "--difficulty", "medium")
+    assert "--difficulty: 'medium' is unknown; give easy, hard or both" in unknown

@@ -129,19 +129,19 @@ def test_choices_of_a_verified_run_stand_beside_reciting_and_are_split(make_boar
         settled = [{**choice, "reading": kind, "published": p} for kind, p in (("stated", True), (reading, False))]
         changes = {"choices": settled, "prediction_sha256": predictions[-1].sha256}
         rows.append(two_levels(instance, "passed", "passed", **changes))
-    levels = {"a-one": "easy", "a-two": "easy", "b-one": "hard"}
-    run = write_run(tmp_path / "run", rows, benchmark_version="1.0.0", levels=levels)
+    difficulties = {"a-one": "easy", "a-two": "easy", "b-one": "hard"}
+    run = write_run(tmp_path / "run", rows, benchmark_version="1.0.0", difficulties=difficulties)
     RunFolder(run).predictions.write(predictions)
     paper: Any = {"category": "Alpha", "paper_title": "A", "paper_url": ""}
     claim = Claim("org/results", 1, "0" * 40, "bob", "run", "0" * 64, {})
-    instances = {name: {**paper, "category": SCOPE[name], "level": level} for name, level in levels.items()}
+    instances = {name: {**paper, "category": SCOPE[name], "difficulty": value} for name, value in difficulties.items()}
     verified = Verification(claim, run, instances, list(RunFolder(run).rows()), [])
     record = published_record(verified, "ann", lambda _: False)
     _, html = make_board(record, setting="")
     assert "choices 66.7 · chance 25.0 · reciting 50.0" in html
     assert "corrected 0.33 · published 3/3 · other 1/3" in html
-    board, html = make_board(record, setting="", level="hard")
-    assert (board.levels, board.categories, list(board.tasks)) == (["easy", "hard"], ["Beta"], ["b-one"])
+    board, html = make_board(record, setting="", difficulty="hard")
+    assert (board.difficulties, board.categories, list(board.tasks)) == (["easy", "hard"], ["Beta"], ["b-one"])
     assert "choices 50.0 · chance 25.0 · reciting 50.0" in html
     assert "published 1/1 · other 0/1" in html
 

@@ -46,7 +46,7 @@ def evaluated(
     list(record_tasks(tasks, sandbox))
     rows: list[DatasetRow] = build_rows(tasks)[:1]
     if hard:
-        twin: Any = {**rows[0], "instance_id": "toy-underspecified-2", "level": "hard"}
+        twin: Any = {**rows[0], "instance_id": "toy-underspecified-2", "difficulty": "hard"}
         rows.append({**twin, "row_sha256": row_sha256(twin)})
     folder = benchmark.parent
     write_dataset([], folder / "data", load_benchmark(benchmark), others={config: rows})
@@ -95,13 +95,13 @@ def test_open_choices_are_settled_and_corrected_for_chance(toy_benchmark: Path, 
     assert "recited" not in text
     assert "searches_table" not in text
     assert "## Open choices, easy rows" in text
-    assert "by_level" not in report.to_dict()["scores"][0], "one level splits nothing"
+    assert "by_difficulty" not in report.to_dict()["scores"][0], "one difficulty splits nothing"
 
 
 def test_easy_and_hard_rows_have_lines_of_their_own(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     edits: dict[str, tuple[str, str] | None] = {"settler": ("", "")}
     run = evaluated(UNDERSPECIFIED, toy_benchmark, local_sandbox, edits, hard=("** 0.5", "** 1"))
-    assert dict(run.to_pandas().set_index("level")["choices_settled"]) == {"easy": 1.0, "hard": 0.5}
+    assert dict(run.to_pandas().set_index("difficulty")["choices_settled"]) == {"easy": 1.0, "hard": 0.5}
     report = run.report()
     text = report.to_markdown()
     for name, rate, settled, cpu in (
@@ -113,9 +113,9 @@ def test_easy_and_hard_rows_have_lines_of_their_own(toy_benchmark: Path, local_s
         assert f"| {name} | {settled} |" in text
         assert f"| {name} | 5.0 | {cpu} |" in text
     [score] = report.to_dict()["scores"]
-    assert {level: part["settled"]["count"] for level, part in score["by_level"].items()} == {"easy": 2, "hard": 1}
+    assert {name: part["settled"]["count"] for name, part in score["by_difficulty"].items()} == {"easy": 2, "hard": 1}
     answers = list(csv.DictReader(io.StringIO(report.to_csv())))
-    assert [(row["row_level"], row["reproduced"], row["cpu_s"]) for row in answers] == [
+    assert [(row["difficulty"], row["reproduced"], row["cpu_s"]) for row in answers] == [
         ("easy", "1", "5.0"),
         ("hard", "0", "5.0"),
     ]
@@ -126,8 +126,8 @@ def test_easy_and_hard_rows_have_lines_of_their_own(toy_benchmark: Path, local_s
         if path.name in ("scores.svg", "settled.svg"):
             assert "settler, hard" in path.read_text()
     facts = run.path / "run.json"
-    facts.write_text(json.dumps({name: value for name, value in run.facts.items() if name != "levels"}))
-    assert "settler, hard" not in run.report().to_markdown(), "an older run has no levels"
+    facts.write_text(json.dumps({name: value for name, value in run.facts.items() if name != "difficulties"}))
+    assert "settler, hard" not in run.report().to_markdown(), "an older run has no difficulties"
 
 
 def test_answer_that_can_search_the_tables_settles_nothing(toy_benchmark: Path, local_sandbox: Sandbox) -> None:

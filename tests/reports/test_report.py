@@ -273,7 +273,7 @@ def test_cost_tokens_and_time_come_from_metadata_and_a_success_has_its_price(tmp
 def test_csv_has_a_row_for_each_answer(tmp_path: Path) -> None:
     names = ["=cmd()", 'a,"b" c', " +1", "＠x", "\x1b[31m\n", "\t-1"]
     rows = [result("a-one", "passed", model=name, setting=name) for name in names]
-    path = write_run(tmp_path / "run", rows, scope={"a-one": "=Alpha"}, levels={"a-one": "\n@easy"})
+    path = write_run(tmp_path / "run", rows, scope={"a-one": "=Alpha"}, difficulties={"a-one": "\n@easy"})
     for name in ("out.csv", "out.json", "out.md"):
         assert command(path, "--out", tmp_path / name).returncode == 0
     assert json.loads((tmp_path / "out.json").read_text()) == report_dict([path])
@@ -282,7 +282,7 @@ def test_csv_has_a_row_for_each_answer(tmp_path: Path) -> None:
     safe = {"'=cmd()", names[1], "'+1", "'＠x", "\ufffd[31m", "'-1"}
     for column in ("model_name_or_path", "setting"):
         assert {row[column] for row in rows} == safe, "no formula in a spreadsheet, no escape in a terminal"
-    named = ("run", "instance_id", "category", "row_level", "status", "judge")
+    named = ("run", "instance_id", "category", "difficulty", "status", "judge")
     assert {tuple(row[name] for name in named) for row in rows} == {("run", "a-one", "'=Alpha", "'@easy", "passed", "")}
 
 

@@ -330,8 +330,8 @@ def test_damaged_folders_are_one_line(bench: Bench) -> None:
     assert bench.run().returncode == 0
     facts, rows = bench.folder / "run" / "run.json", bench.results
     whole = {path: path.read_bytes() for path in (facts, rows)}
-    scope, levels = (
-        json.dumps({**json.loads(whole[facts]), name: {"toy-scale": 7}}).encode() for name in ("scope", "levels")
+    scope, difficulties = (
+        json.dumps({**json.loads(whole[facts]), name: {"toy-scale": 7}}).encode() for name in ("scope", "difficulties")
     )
     no_model = whole[rows].replace(b'"model_name_or_path"', b'"model"')
     for path, damaged, reason in [
@@ -340,7 +340,7 @@ def test_damaged_folders_are_one_line(bench: Bench) -> None:
         (facts, b"[" * 100_000, "damaged"),
         (facts, b"[]", "damaged"),
         (facts, scope, "damaged (scope)"),
-        (facts, levels, "damaged (levels)"),
+        (facts, difficulties, "damaged (difficulties)"),
         (rows, b"\0\n" + whole[rows], "results.jsonl:1: damaged"),
         (rows, no_model + whole[rows], "results.jsonl:1: damaged"),
         (rows, whole[rows] + b"[]\n" + whole[rows], "results.jsonl:2: damaged"),

@@ -35,6 +35,7 @@ def test_choices_and_the_attempts_of_readers_are_listed(toy_benchmark: Path) -> 
     otherwise = "weights: none of the options, average: count (published)"
     assert f"| `toy-underspecified-1` | without a shell | 20 s | no | 0/2 | {otherwise} |" in lines
     hard = [
-        replace(task, underspecified=tuple(replace(i, level="hard") for i in task.underspecified)) for task in tasks
+        replace(task, underspecified=tuple(replace(i, difficulty="hard") for i in task.underspecified))
+        for task in tasks
     ]
     assert f"- with a shell, hard rows: 1 of 1 reproduced; {settled}; {split}" in render_page(hard).splitlines()

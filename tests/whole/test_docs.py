@@ -127,10 +127,12 @@ def test_the_table_of_readers_is_the_same_everywhere() -> None:
     assert table in hooks().on_page_markdown((ROOT / "docs" / "reader-results.md").read_text(encoding="utf-8"))
     attempts = read_yaml(ROOT / "benchmark" / "choice_readers.yaml")
     items = [item for task in load_tasks(config="underspecified") for item in task.underspecified]
-    levels = {item.instance_id: item.level for item in items}
+    difficulties = {item.instance_id: item.difficulty for item in items}
     for shell, reader in ((False, "without a shell"), (True, "with a shell")):
-        for level, kind in (("easy", reader), ("hard", f"{reader}, hard rows")):
-            said = [facts for name, found in attempts.items() if levels.get(name) == level for facts in found]
+        for difficulty, kind in (("easy", reader), ("hard", f"{reader}, hard rows")):
+            said = [
+                facts for name, found in attempts.items() if difficulties.get(name) == difficulty for facts in found
+            ]
             whole = [facts["reproduced"] for facts in said if facts["shell"] is shell]
             lines = [line for line in table.splitlines() if f"| `underspecified` | {kind} |" in line]
             assert len(lines) == bool(whole)

@@ -76,9 +76,10 @@ def make_private_set(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def of_level(task: Task, level: str) -> Task:
-    """Return a task whose underspecified papers are those of a level."""
-    return dataclasses.replace(task, underspecified=tuple(item for item in task.underspecified if item.level == level))
+def of_difficulty(task: Task, difficulty: str) -> Task:
+    """Return a task whose underspecified papers have a difficulty."""
+    chosen = tuple(item for item in task.underspecified if item.difficulty == difficulty)
+    return dataclasses.replace(task, underspecified=chosen)
 
 
 def experiment_runs(tasks: Sequence[Task], config: str) -> int:

@@ -24,7 +24,7 @@ from ..verdict.decode import Frame, StreamError, decode, read_frames
 from ..verdict.evaluator import in_batches, run_batch
 from .solver import Cells, Combination, exchanges, first_runs, hard_errors
 
-#: Level → largest number of combinations to try; if there are more, a random sample of this size is tried.
+#: Difficulty → largest number of combinations to try; if there are more, a random sample of this size is tried.
 MAX_COMBINATIONS = {EASY: 200, HARD: 300}
 #: Number of runs of the true options that must agree bit for bit.
 REPEATED = 3
@@ -144,11 +144,11 @@ class _Open:
         """Return the combinations that are not true, the nearest ones first; a sample if there are too many."""
         every = itertools.product(*map(range, self.sizes))
         others = [chosen for chosen in sorted(every, key=self._distance) if chosen != self.truth]
-        most = MAX_COMBINATIONS[instance.level]
+        most = MAX_COMBINATIONS[instance.difficulty]
         if len(others) <= most:
             return others
         near = exchanges(self.sizes, self.truth)
-        if instance.level == HARD:  # the solver starts with these
+        if instance.difficulty == HARD:  # the solver starts with these
             near += [chosen for chosen in first_runs(self.sizes) if chosen in others and chosen not in near]
         rest = [chosen for chosen in others if chosen not in near]
         return near + random.Random(instance.instance_id).sample(rest, most - len(near))
@@ -204,7 +204,7 @@ def table_errors(
             error = f"{crashed[0]} makes no table; every combination of options has to run"
         least = min((largest_gap(recorded, tables) for _, tables in own if tables is not None), default=math.inf)
         yield f"tables, {kind}", error, f"{counted(len(own), kind[:-1])} told apart, the nearest by {least:.2g}"
-    if instance.level == HARD and len(made) == len(runs):
+    if instance.difficulty == HARD and len(made) == len(runs):
         opened = _Open(task, instance)
         known = dict(zip((run.chosen for run in runs), made, strict=True))
 

@@ -41,7 +41,7 @@ MAX_ROWS, MAX_ENTRIES, MAX_SAMPLES = 50_000, 100, 1000
 #: The keys of run.json that are published: facts about the run, none about the machine.
 PUBLISHED_FACTS = (
     *("run_id", "dataset", "config", "dataset_sha256", "benchmark_version", "harness_version", "sandbox"),
-    *("official_sandbox", "timeout_scale", "fresh_seed_count", "scope", "levels", "images", "limits", "complete"),
+    *("official_sandbox", "timeout_scale", "fresh_seed_count", "scope", "difficulties", "images", "limits", "complete"),
     *("started_at", "finished_at"),
 )
 

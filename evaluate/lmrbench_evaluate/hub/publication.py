@@ -24,7 +24,7 @@ from lmrbench_data.tasks.guessing import SettledChoice, by_truth, corrected
 
 from ..judge.judgement_log import read_judgements
 from ..predictions.prediction import AnswerKey
-from ..reports.scores import ModelScore, score_runs, with_levels
+from ..reports.scores import ModelScore, score_runs, with_difficulties
 from ..reports.sections import first_reason
 from ..reports.tally import Tally
 from ..runs.folder import FACTS, LOGS, PREDICTIONS, RunFolder, benchmark_title
@@ -161,9 +161,14 @@ def make_record(verified: Verification, verified_by: str, is_repo: Callable[[str
     for row in verified.rows:
         rows_of[row["model_name_or_path"], row["setting"], row["track"]].append(row)
     judges = {answer: shown(item.model) for answer, item in read_judgements(verified.folder).items() if item.category}
-    entries = [_entry(score, rows_of[score.key], judges) for score in with_levels(score_runs([verified.folder]))]
+    entries = [_entry(score, rows_of[score.key], judges) for score in with_difficulties(score_runs([verified.folder]))]
     tasks = {
-        name: Task(category=row["category"], paper=row["paper_title"], url=row["paper_url"], level=row.get("level", ""))
+        name: Task(
+            category=row["category"],
+            paper=row["paper_title"],
+            url=row["paper_url"],
+            difficulty=row.get("difficulty", ""),
+        )
         for name, row in verified.instances.items()
     }
     return Record(
@@ -195,7 +200,7 @@ def _entry(
     rows: list[ResultRow],
     judges: Mapping[AnswerKey, str],
 ) -> Entry:
-    """Return the rates and results of one model, setting and track of a run, on all rows or those of one level."""
+    """Return the rates and results of one model, setting and track of a run, on all rows or those of one difficulty."""
     rows = [row for row in rows if row["instance_id"] in score.scope]
     answers = sorted(f"{row['instance_id']}\n{row['prediction_sha256']}" for row in rows)
     by_task: dict[str, list[ResultRow]] = defaultdict(list)
@@ -232,7 +237,7 @@ def _entry(
         setting=score.setting,
         track=score.track,
         level=score.headline.value,
-        row_level=score.part,
+        difficulty=score.part,
         samples=score.samples,
         judges=sorted({judges[answer] for row in rows if (answer := AnswerKey.of(row).question) in judges}),
         fingerprint=hashlib.sha256("\n".join(answers).encode("utf-8", "surrogatepass")).hexdigest(),

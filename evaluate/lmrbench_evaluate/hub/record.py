@@ -23,7 +23,7 @@ class Task(_Part):
     paper: str
     url: str = ""
     """The address of the paper, http(s) or empty."""
-    level: str = ""
+    difficulty: str = ""
     """`easy` or `hard` for an underspecified paper."""
 
     @field_validator("url")
@@ -101,8 +101,8 @@ class Entry(_Part):
     track: str
     level: Literal["reproduced", "robust"]
     """The level that ranks the track."""
-    row_level: str = ""
-    """`easy` or `hard` if the entry is on the rows of that level alone; empty if it is on all."""
+    difficulty: str = ""
+    """`easy` or `hard` if the entry is on the rows of that difficulty alone; empty if it is on all."""
     samples: int = Field(gt=0)
     judges: list[str] = []
     fingerprint: str

@@ -25,7 +25,7 @@ from lmrbench_data.tasks.guessing import chance, reciting
 
 from .data import ReportData
 from .score_tables import column, levels
-from .scores import READ, ModelScore, only_level, with_levels
+from .scores import READ, ModelScore, only_difficulty, with_difficulties
 
 #: Width of a column in the field's styles, height of a line of text, and height of the axis below a plot; inches.
 WIDTH, LINE, AXIS = 3.3, 0.14, 0.45
@@ -88,9 +88,9 @@ def _name(score: ModelScore, scores: Sequence[ModelScore]) -> str:
     return one_line(column(score, scores)) + ("" if score.complete else " [incomplete]")
 
 
-def _with_levels(scores: Named) -> Named:
+def _with_difficulties(scores: Named) -> Named:
     """Return the scores, each followed by those on its easy and on its hard rows if it has both."""
-    split = with_levels(score for _, score in scores)
+    split = with_difficulties(score for _, score in scores)
     return [(_name(score, split), score) for score in split]
 
 
@@ -99,7 +99,7 @@ def _with_levels(scores: Named) -> Named:
 
 def draw_scores(scores: Named) -> Figure | None:
     """Draw the level that ranks the track with its interval, and the other level."""
-    shown = [(name, score) for name, score in _with_levels(scores) if score.overall.graded]
+    shown = [(name, score) for name, score in _with_difficulties(scores) if score.overall.graded]
     level = scores[0][1].headline
     others = {
         f"{other}": lambda score, other=other: score.overall.share(other).value
@@ -111,7 +111,7 @@ def draw_scores(scores: Named) -> Figure | None:
 
 def draw_settled(scores: Named) -> Figure | None:
     """Draw the share of open choices that each model settled, and the shares that guessing and reciting settle."""
-    shown = [(name, score) for name, score in _with_levels(scores) if score.open_choices]
+    shown = [(name, score) for name, score in _with_difficulties(scores) if score.open_choices]
     others = {
         "guessing": lambda score: chance(score.open_choices),
         "reciting": lambda score: reciting(score.open_choices),
@@ -191,7 +191,7 @@ def _forest(
     """Draw a row per model: a share with its 95 % interval, and other values as diamonds."""
     if not scores:
         return None
-    figure, axes = _rows([name for name, _ in scores], label + only_level(score for _, score in scores))
+    figure, axes = _rows([name for name, _ in scores], label + only_difficulty(score for _, score in scores))
     places = list(range(len(scores)))
     shares = [share(score) for _, score in scores]
     values, *lengths = zip(*(_percent(item.value, item.interval) for item in shares), strict=True)
@@ -251,7 +251,7 @@ def _with_legend(figure: Figure, axes: Axes) -> Figure:
 def _tables(report: ReportData) -> dict[str, pd.DataFrame]:
     """Return the tables that have rows: scores, paired differences, the ranking level by category."""
     scores, categories = [], []
-    split = with_levels(report.scores)
+    split = with_difficulties(report.scores)
     for score in split:
         record: dict[str, Any] = {"Model": _name(score, split), "Track": score.track}
         for level in levels(report.scores):

@@ -76,7 +76,7 @@ class Report(ReportData):
     def to_csv(self) -> str:
         """Return one CSV row per answer, for a spreadsheet."""
         header = ["run", "model_name_or_path", "setting", "track", "instance_id", "category", "sample"]
-        header += [*map(str, Level), "status", "core_status", "judge", "row_level", *NAMES]
+        header += [*map(str, Level), "status", "core_status", "judge", "difficulty", *NAMES]
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(header)
@@ -87,7 +87,7 @@ class Report(ReportData):
                     levels = (int(reaches(answer.outcome, level)) for level in Level)
                     verdict = *levels, answer.status, answer.core_status, answer.judged or ""
                     numbers = (answer.amounts.get(name, "") for name in NAMES)
-                    row = *names, answer.sample, *verdict, score.levels.get(instance, ""), *numbers
+                    row = *names, answer.sample, *verdict, score.difficulties.get(instance, ""), *numbers
                     writer.writerow(map(csv_cell, row))
         return out.getvalue()
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from lmrbench_data.base.shares import Share, ranking_key, ranking_level
 from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
-from lmrbench_data.tasks.experiments import LEVELS as ROW_LEVELS
+from lmrbench_data.tasks.experiments import DIFFICULTIES
 from lmrbench_data.tasks.guessing import SettledChoice, by_truth, chance, corrected, reciting
 
 from ..judge.judgement_log import read_judgements
@@ -50,11 +50,11 @@ class ModelScore:
     answers: dict[str, list[ScoredAnswer]]
     """Instance id → its answers, in the order of samples."""
     complete: bool
-    levels: Mapping[str, str] = field(default_factory=dict)
-    """Instance id → level of its row; empty where rows have none."""
+    difficulties: Mapping[str, str] = field(default_factory=dict)
+    """Instance id → difficulty of its row; empty where rows have none."""
     samples: int = 0
     part: str = ""
-    """The level, if the score is a part of another one."""
+    """The difficulty, if the score is a part of another one."""
 
     def __post_init__(self) -> None:
         # Every instance has the same weight, however many samples it has.
@@ -94,20 +94,20 @@ class ModelScore:
         return self.model, self.setting, self.track
 
     @property
-    def row_level(self) -> str:
-        """The level of all rows, `easy` or `hard`; empty if they have several or none."""
-        found = {self.levels.get(name, "") for name in self.scope}
-        return found.pop() if len(found) == 1 and found <= set(ROW_LEVELS) else ""
+    def difficulty(self) -> str:
+        """The difficulty of all rows, `easy` or `hard`; empty if they have several or none."""
+        found = {self.difficulties.get(name, "") for name in self.scope}
+        return found.pop() if len(found) == 1 and found <= set(DIFFICULTIES) else ""
 
     @cached_property
-    def by_level(self) -> list["ModelScore"]:
-        """The scores on the rows of each level; empty if all rows have one level or none."""
+    def by_difficulty(self) -> list["ModelScore"]:
+        """The scores on the rows of each difficulty; empty if all rows have one difficulty or none."""
         parts = []
-        for level in ROW_LEVELS:
-            scope = {name: category for name, category in self.scope.items() if self.levels.get(name) == level}
+        for difficulty in DIFFICULTIES:
+            scope = {name: kind for name, kind in self.scope.items() if self.difficulties.get(name) == difficulty}
             if 0 < len(scope) < len(self.scope):
                 answers = {name: items for name, items in self.answers.items() if name in scope}
-                parts.append(replace(self, scope=scope, answers=answers, part=level))
+                parts.append(replace(self, scope=scope, answers=answers, part=difficulty))
         return parts
 
     @property
@@ -188,7 +188,7 @@ class ModelScore:
             "model_name_or_path": self.model,
             "setting": self.setting,
             "track": self.track,
-            **({"row_level": self.row_level} if self.row_level else {}),
+            **({"difficulty": self.difficulty} if self.difficulty else {}),
             "headline": str(self.headline),
             "complete": self.complete,
             "samples": self.samples,
@@ -208,7 +208,7 @@ class ModelScore:
             "categories": {name: tally.as_dict() for name, tally in sorted(self.categories.items())},
             "instances": {name: dict(tally.outcomes) for name, tally in self.instances.items()},
             "judged": {name: dict(tally.judged) for name, tally in self.instances.items() if tally.judged},
-            **({"by_level": {part.part: part.as_dict() for part in parts}} if (parts := self.by_level) else {}),
+            **({"by_difficulty": by} if (by := {part.part: part.as_dict() for part in self.by_difficulty}) else {}),
         }
 
 
@@ -246,17 +246,18 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
             by_instance.setdefault(instance, []).append(answer)
     for names, answers in sorted(by_model.items()):
         in_order = {instance: sorted(items, key=lambda answer: answer.sample) for instance, items in answers.items()}
-        yield ModelScore(name, path, *names, facts["scope"], in_order, bool(facts.get("complete")), facts["levels"])
+        complete, difficulties = bool(facts.get("complete")), facts["difficulties"]
+        yield ModelScore(name, path, *names, facts["scope"], in_order, complete, difficulties)
 
 
-def with_levels(scores: Iterable[ModelScore]) -> list[ModelScore]:
+def with_difficulties(scores: Iterable[ModelScore]) -> list[ModelScore]:
     """Return each score, followed by those on its easy and on its hard rows if it has both."""
-    return [part for score in scores for part in (score, *score.by_level)]
+    return [part for score in scores for part in (score, *score.by_difficulty)]
 
 
-def only_level(scores: Iterable[ModelScore]) -> str:
-    """Return words for the level of all rows of these scores; empty if there are several or none."""
-    found = {score.row_level for score in scores}
+def only_difficulty(scores: Iterable[ModelScore]) -> str:
+    """Return words for the difficulty of all rows of these scores; empty if there are several or none."""
+    found = {score.difficulty for score in scores}
     return f", {found.pop()} rows" if len(found) == 1 and "" not in found else ""
 
 

@@ -15,7 +15,7 @@ from ..verdict.verdict import Status
 from . import score_tables
 from .data import ReportData
 from .paired import MCNEMAR, MIN_SHARED, PERMUTATION
-from .scores import READ, ModelScore, only_level, with_levels
+from .scores import READ, ModelScore, only_difficulty, with_difficulties
 from .spending import OF_SUCCESS
 from .stats import all_of_k
 
@@ -46,13 +46,13 @@ COMPARABILITY = (
 def tables(report: ReportData) -> list[tuple[str, Table]]:
     """Return the titles and tables of a report, without empty ones."""
     scores = report.scores
-    split = with_levels(scores)
+    split = with_difficulties(scores)
     titled = [
         ("Unit-test accuracy", score_tables.summary_table(split)),
         ("Outcomes", score_tables.outcome_table(split)),
         ("Functions of methods", score_tables.method_table(split)),
         ("Altered choices", score_tables.reading_table(scores)),
-        (f"Open choices{only_level(scores)}", score_tables.settled_table(split)),
+        (f"Open choices{only_difficulty(scores)}", score_tables.settled_table(split)),
         ("Share of graded answers", score_tables.graded_table(split)),
         ("pass@k", score_tables.pass_at_table(split)),
         ("pass^k", score_tables.pass_at_table(split, all_of_k)),
@@ -109,7 +109,7 @@ def explanations(report: ReportData) -> list[str]:
     )
     if any(tally.reproduced != tally.robust for score in scores for tally in score.categories.values()):
         lines.append("2/3 (1) means that 2 of 3 are reproduced, and 1 of these is robust.")
-    lines += _about_readings(with_levels(scores))
+    lines += _about_readings(with_difficulties(scores))
     if any(score.samples > 1 for score in scores):
         lines.append(
             "With several samples, a share is the mean over samples, and the n of its interval, as of those of pass@k, "
@@ -155,7 +155,7 @@ def _about_readings(scores: Sequence[ModelScore]) -> Iterator[str]:
             shares = ", ".join(f"{name} {score.reading(*readings).percent}" for name, readings in READ.items())
             yield f"{score.name}: {shares} of the altered choices. Intervals count papers."
         if choices := score.open_choices:
-            rows = f" of {score.row_level} rows" if score.row_level else ""
+            rows = f" of {score.difficulty} rows" if score.difficulty else ""
             yield (
                 f"{score.name}: settled {score.settled().percent} of the open choices{rows}; guessing settles "
                 f"{percent(chance(choices))}, reciting the published method {percent(reciting(choices))}. Corrected "

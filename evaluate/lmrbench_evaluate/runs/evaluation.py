@@ -183,7 +183,7 @@ def _identity(
         "timeout_scale": settings.timeout_scale,
         "fresh_seed_count": settings.fresh_seeds,
         "scope": {instance_id: row["category"] for instance_id, row in scope.items()},
-        "levels": {instance_id: row["level"] for instance_id, row in scope.items() if "level" in row},
+        "difficulties": {name: row["difficulty"] for name, row in scope.items() if "difficulty" in row},
     }
 
 

@@ -38,7 +38,7 @@ _FACTS: dict[str, Any] = {
     "official_sandbox": bool,
     "timeout_scale": (int, float),
     "fresh_seed_count": int,
-    **dict.fromkeys(("scope", "levels"), dict),
+    **dict.fromkeys(("scope", "difficulties"), dict),
     "started_at": str,
 }
 
@@ -64,7 +64,7 @@ class RunFolder:
         stored = self.path / FACTS
         try:
             # Older runs lack these.
-            facts: Any = {"levels": {}, "config": FUNCTION, **json.loads(stored.read_text(encoding="utf-8"))}
+            facts: Any = {"difficulties": {}, "config": FUNCTION, **json.loads(stored.read_text(encoding="utf-8"))}
         except OSError as error:
             raise InputError(
                 f"{self.path}: {self._found()}; give a folder that `lmrbench evaluate` has written"
@@ -72,7 +72,7 @@ class RunFolder:
         except (ValueError, TypeError, RecursionError):
             facts = None
         wrong = wrong_key(facts, _FACTS)
-        for name in ("scope", "levels"):
+        for name in ("scope", "difficulties"):
             if wrong is None and not all(isinstance(value, str) for value in facts[name].values()):
                 wrong = name
         if wrong is not None:

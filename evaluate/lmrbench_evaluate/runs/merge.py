@@ -40,9 +40,9 @@ def merge_runs(parts: Sequence[Path], out: Path) -> RunFolder:
         raise ArgumentError("out", f"{out}: is one of the runs to be merged; give another name")
     facts = [folder.facts for folder in folders]
     _check_alike(parts, facts)
-    levels = {name: level for part in facts for name, level in part["levels"].items()}
+    difficulties = {name: value for part in facts for name, value in part["difficulties"].items()}
     shared = {name: facts[0][name] for name in _KEPT if name in facts[0]}
-    identity = {**shared, "scope": _scope(parts, facts), "levels": levels}
+    identity = {**shared, "scope": _scope(parts, facts), "difficulties": difficulties}
     with RunWriter.open(out, identity) as writer:
         writer.update(complete=False)
         writer.replace_predictions(itertools.chain.from_iterable(folder.needed_predictions() for folder in folders))

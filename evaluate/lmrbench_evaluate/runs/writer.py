@@ -185,7 +185,7 @@ def check_folder(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
     if left_out := facts["scope"].keys() - identity["scope"].keys():
         problem = f"{path} holds a run that also covers {listed(sorted(left_out), 3)}; choose these `instances` as well"
         raise ArgumentError("out", f"{problem}, or name another folder")
-    return {**facts, **{name: identity[name] for name in ("scope", "levels")}}
+    return {**facts, **{name: identity[name] for name in ("scope", "difficulties")}}
 
 
 def _is_empty(path: Path) -> bool:

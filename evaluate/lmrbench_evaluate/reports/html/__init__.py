@@ -28,7 +28,7 @@ from ..answers import collect
 from ..data import ReportData
 from ..paired import MCNEMAR
 from ..score_tables import column, levels, mark, words
-from ..scores import ModelScore, with_levels
+from ..scores import ModelScore, with_difficulties
 from ..sections import notes, tables
 from ..spending import in_words
 from .markup import prose, python_lines
@@ -55,7 +55,7 @@ def render_html(report: ReportData) -> str:
     for title in ("By instance", "By category"):
         named.pop(title, None)  # the page has a grid and a chart of its own
     names = [column(score, report.scores) for score in report.scores]
-    split = with_levels(report.scores)
+    split = with_difficulties(report.scores)
     instances, warnings = collect(report)
     return environment.get_template("page.html.j2").render(
         report=report,
@@ -115,8 +115,8 @@ def _goals(row: DatasetRow) -> str:
     goals = goals_of(row)
     names = [name for of in goals.values() for name in of]
     if is_method(row):
-        level = f", {row['level']}" if "level" in row else ""
-        return f"{counted(len(names), 'function')} in {counted(len(goals), 'file')}{level}"
+        difficulty = f", {row['difficulty']}" if "difficulty" in row else ""
+        return f"{counted(len(names), 'function')} in {counted(len(goals), 'file')}{difficulty}"
     return f"{min(goals)} · {names[0]}"
 
 
