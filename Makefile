@@ -20,7 +20,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Selection of `make test-fast`; FAST="not docker and not nightly" adds the slow tests.
 FAST   ?= not docker and not slow and not nightly
 
-.PHONY: demo test test-fast test-minimum test-all test-agents lint layers docs bench clean
+.PHONY: demo test test-fast test-minimum test-all test-agents lint layers stubs docs bench clean
 
 demo: $(VENV)/$(if $(DOCKER),base,local).installed
 	@echo "== about five minutes on two cores, and the first time as long again to install and to build an image"
@@ -69,6 +69,10 @@ lint: $(VENV)/dev.installed layers
 
 layers: $(VENV)/dev.installed
 	PYTHONPATH=.:evaluate $(BIN)/lint-imports --no-cache --no-logo
+
+# The types of the public names; a test compares them with the settings.
+stubs: $(VENV)/dev.installed
+	$(BIN)/python docs/stubs.py
 
 docs: $(VENV)/docs.installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir build/site

@@ -6,60 +6,29 @@
     run = lmr.evaluate("predictions.jsonl")             # verdicts, in a run folder
     run.to_pandas()
 
-Importing this package is cheap: each name is imported when it is first used.
+Importing this package is cheap: each name is imported when it is first used. `__init__.pyi` shows their types.
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from lmrbench_evaluate.reports.report import Report
-
-    from .api.evaluation import evaluate
-    from .api.models import generate, judge, run_agent
-    from .api.run import Run, open_run, report
-    from .api.scorer import Score, Scorer
-    from .base.errors import ArgumentError, InfraError, InputError, LMRBenchError, LoadError
-    from .base.jobs import Progress
-    from .base.version import __version__
-    from .dataset.load import load
-    from .loader import unpack
-
-#: Where each public name lives.
-_HOMES = {
-    "evaluate": ".api.evaluation",
-    **dict.fromkeys(("generate", "judge", "run_agent"), ".api.models"),
-    **dict.fromkeys(("Run", "open_run", "report"), ".api.run"),
-    **dict.fromkeys(("Score", "Scorer"), ".api.scorer"),
-    **dict.fromkeys(("ArgumentError", "InfraError", "InputError", "LMRBenchError", "LoadError"), ".base.errors"),
-    "Report": "lmrbench_evaluate.reports.report",
-    "load": ".dataset.load",
-    "unpack": ".loader",
-    "Progress": ".base.jobs",
-    "__version__": ".base.version",
+#: The public names of each module.
+_NAMES = {
+    ".api.evaluation": "evaluate",
+    ".api.models": "generate judge run_agent",
+    ".api.run": "Run open_run report",
+    ".api.scorer": "Score Scorer",
+    ".base.errors": "ArgumentError InfraError InputError LMRBenchError LoadError",
+    ".base.jobs": "Progress",
+    ".base.version": "__version__",
+    ".dataset.load": "load",
+    ".generation.agents.agent_runs": "AgentSummary",
+    ".generation.sampling": "SamplingSummary",
+    ".loader": "unpack",
+    "lmrbench_evaluate.reports.report": "Report",
 }
-
-__all__ = [
-    "ArgumentError",
-    "InfraError",
-    "InputError",
-    "LMRBenchError",
-    "LoadError",
-    "Progress",
-    "Report",
-    "Run",
-    "Score",
-    "Scorer",
-    "__version__",
-    "evaluate",
-    "generate",
-    "judge",
-    "load",
-    "open_run",
-    "report",
-    "run_agent",
-    "unpack",
-]
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -25,7 +25,7 @@ from .dataset.load import load_rows
 from .dataset.rows import choose_rows
 from .generation.paper_texts import paper_text
 from .generation.prompt import build_prompt, prompt_version
-from .loader import FUNCTION, dataset_sha256
+from .loader import Config, dataset_sha256
 
 LEVELS = ("reproduced", "robust")
 _METRICS = {level: [mean(), stderr()] for level in LEVELS}
@@ -40,7 +40,7 @@ def lmr_bench(
     paper_pages: str = "",
     instances: str | list[str] = "",
     dataset: str = "embedded",
-    config: str = FUNCTION,
+    config: Config = "function",
     sandbox: str = "auto",
     workers: int = 2,
 ) -> Task:
@@ -87,7 +87,7 @@ def verdict(
     track: str = "paper",
     setting: str = "standard",
     dataset: str = "embedded",
-    config: str = FUNCTION,
+    config: Config = "function",
     sandbox: str = "auto",
     workers: int = 2,
 ) -> InspectScorer:

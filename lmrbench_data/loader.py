@@ -24,7 +24,7 @@ import tarfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 SPLIT = "test"
 #: Configurations: one goal function per row (the default); all functions of a paper's method; a method whose paper and
 #: reference decide otherwise than the published ones; one whose paper leaves decisions open that its results settle.
-CONFIGS = FUNCTION, METHOD, COUNTERFACTUAL, UNDERSPECIFIED = "function", "method", "counterfactual", "underspecified"
+Config = Literal["function", "method", "counterfactual", "underspecified"]
+CONFIGS: tuple[str, ...] = get_args(Config)
+FUNCTION, METHOD, COUNTERFACTUAL, UNDERSPECIFIED = CONFIGS
 #: Path of the rows of the default configuration, in a folder and on the Hub.
 DATA_FILE = f"data/{SPLIT}-00000-of-00001.parquet"
 #: Key in the card's front matter for the identity of the dataset: {"version": ..., "sha256": ..., "recordings": ...,

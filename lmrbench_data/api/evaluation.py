@@ -11,19 +11,21 @@ from lmrbench_evaluate.predictions.standard_input import Piped, copied_input
 from lmrbench_evaluate.runs.engine import Engine
 from lmrbench_evaluate.runs.evaluation import evaluate as evaluate_predictions
 from lmrbench_evaluate.runs.settings import RunSettings
-from lmrbench_evaluate.sandbox import open_sandbox
+from lmrbench_evaluate.sandbox import Kind, open_sandbox
 from lmrbench_evaluate.sandbox.base import Sandbox
 
 from ..base.jobs import Progress
+from ..base.settings import keywords
 from ..dataset.load import check_config, load_rows
 from .run import Run, log_bad_rows, write_report
 
 
+@keywords(RunSettings)
 def evaluate(
     predictions: Source,
     out: str | Path | None = None,
     *,
-    sandbox: str | Sandbox = "auto",
+    sandbox: Kind | str | Sandbox = "auto",
     progress: Progress | None = None,
     **settings: Any,
 ) -> Run:
@@ -47,7 +49,7 @@ def evaluate(
         InputError: Arguments, predictions or dataset are wrong, or `out` holds another run.
         InfraError: No sandbox, no image, or no cluster.
     """
-    chosen = RunSettings(**dict(settings, out=out))
+    chosen = RunSettings.of(**dict(settings, out=out))
     check_source(predictions)
     check_columns(chosen.map or {}, predictions)
     with ExitStack() as stack:

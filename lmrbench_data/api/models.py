@@ -7,6 +7,7 @@ from lmrbench_evaluate.judge import judging
 from lmrbench_evaluate.runs.settings import JudgeSettings
 
 from ..base.jobs import Progress
+from ..base.settings import keywords
 from ..dataset.load import load_rows
 from ..generation import sampling
 from ..generation.agents import agent_runs
@@ -14,6 +15,7 @@ from ..generation.settings import AgentSettings, SamplingSettings
 from .run import Run, open_run, write_report
 
 
+@keywords(SamplingSettings)
 def generate(
     model: str, out: str | Path = "predictions.jsonl", *, progress: Progress | None = None, **settings: Any
 ) -> sampling.SamplingSummary:
@@ -32,10 +34,11 @@ def generate(
         InputError: A wrong argument, or a key or model that the server does not know.
         InfraError: The account has no credit left.
     """
-    chosen = SamplingSettings(**dict(settings, model=model, out=out))
+    chosen = SamplingSettings.of(**dict(settings, model=model, out=out))
     return sampling.sample(chosen, load_rows(chosen.dataset, chosen.config, chosen.instances), progress)
 
 
+@keywords(AgentSettings)
 def run_agent(
     agent: str, model: str, out: str | Path, *, progress: Progress | None = None, **settings: Any
 ) -> agent_runs.AgentSummary:
@@ -57,10 +60,11 @@ def run_agent(
             agent.
         InfraError: There is no Docker, or no image of the tasks.
     """
-    chosen = AgentSettings(**dict(settings, agent=agent, model=model, out=out))
+    chosen = AgentSettings.of(**dict(settings, agent=agent, model=model, out=out))
     return agent_runs.run_agent(chosen, load_rows(chosen.dataset, chosen.config, chosen.instances), progress)
 
 
+@keywords(JudgeSettings)
 def judge(run: Run | str | Path, model: str, *, progress: Progress | None = None, **settings: Any) -> Run:
     """Have a language model judge the answers of a run: completely correct, subtle errors, or wrong logic.
 
@@ -78,7 +82,7 @@ def judge(run: Run | str | Path, model: str, *, progress: Progress | None = None
         InputError: No run, another dataset, or a key or model that the server does not know.
         InfraError: The account has no credit left.
     """
-    chosen = JudgeSettings(**dict(settings, run=Path(run), model=model))
+    chosen = JudgeSettings.of(**dict(settings, run=Path(run), model=model))
     judged = open_run(chosen.run)
     judged.judging = judging.judge(chosen, progress)
     write_report(judged)

@@ -12,7 +12,7 @@ from typing import Any
 from lmrbench_evaluate.predictions.prediction import FORMS, OBJECTS, Prediction, prediction_of
 from lmrbench_evaluate.predictions.sources import BadRow, raw_rows
 from lmrbench_evaluate.runs.evaluation import select
-from lmrbench_evaluate.sandbox import open_sandbox
+from lmrbench_evaluate.sandbox import Isolation, Kind, open_sandbox
 from lmrbench_evaluate.verdict.decode import Frame
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.expected import read_expected
@@ -23,7 +23,7 @@ from ..base.near import did_you_mean
 from ..base.settings import Settings, option
 from ..dataset.load import load_rows, other_config
 from ..dataset.rows import DatasetRow
-from ..loader import FUNCTION
+from ..loader import Config
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
         self,
         *,
         dataset: str = "embedded",
-        config: str = FUNCTION,
+        config: Config = "function",
         instances: Sequence[str] = (),
         workers: int = 2,
-        isolation: str = "shared",
-        sandbox: str = "auto",
+        isolation: Isolation = "shared",
+        sandbox: Kind | str = "auto",
         seeds: Sequence[int] = (),
         timeout_scale: float = 1.0,
     ) -> None:
@@ -92,7 +92,7 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             InfraError: No sandbox works here, or an image or a library is missing.
         """
         arguments: dict[str, Any] = {"instances": instances, "workers": workers, "seeds": seeds}
-        checked = _Checked(**arguments, timeout_scale=timeout_scale)
+        checked = _Checked.of(**arguments, timeout_scale=timeout_scale)
         self._rows = select(load_rows(dataset, config, checked.instances), checked.instances, ())
         self._frames = {name: _chosen(row, checked.seeds) for name, row in self._rows.items()}
         self._timeout_scale = checked.timeout_scale

@@ -7,39 +7,65 @@
 `cli/options.py` makes flags from the fields.
 """
 
+import inspect
 import reprlib
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
 
 import pydantic
 
 from .errors import ArgumentError
 from .near import did_you_mean
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
 
 class Settings(pydantic.BaseModel):
-    """Root of all settings; values are converted and checked when the object is made.
-
-    Raises:
-        ArgumentError: a name is unknown, or a value has another type or is out of range.
-    """
+    """Root of all settings; values are converted and checked when the object is made."""
 
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    def __init__(self, **values: Any) -> None:
+    @classmethod
+    def of(cls, **values: Any) -> Self:
+        """Return settings with the values that a user gave.
+
+        Raises:
+            ArgumentError: a name is unknown, or a value has another type or is out of range.
+        """
         try:
-            super().__init__(**values)
+            return cls(**values)
         except pydantic.ValidationError as error:
             first = error.errors()[0]
-        else:
-            return
         name, problem = str(first["loc"][0]), first["msg"].removeprefix("Input ")
         if first["type"] == "missing":
             problem = "is missing"
         elif first["type"] == "extra_forbidden":
-            problem = f"unknown argument{did_you_mean(name, type(self).model_fields)}"
+            problem = f"unknown argument{did_you_mean(name, cls.model_fields)}"
         else:
             problem += f", not {reprlib.repr(first['input'])}"
         raise ArgumentError(name, problem)
+
+
+def keywords(settings: type[Settings]) -> Callable[[Function], Function]:
+    """Let the signature of a function show the fields of these settings in place of its `**settings`."""
+
+    def decorate(function: Function) -> Function:
+        signature = inspect.signature(function)
+        own = [item for item in signature.parameters.values() if item.kind is not item.VAR_KEYWORD]
+        fields = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.get_default(call_default_factory=True),
+                annotation=field.annotation,
+            )
+            for name, field in settings.model_fields.items()
+            if name not in signature.parameters
+        ]
+        function.__signature__ = signature.replace(parameters=[*own, *fields])  # type: ignore[attr-defined]
+        return function
+
+    return decorate
 
 
 def option(

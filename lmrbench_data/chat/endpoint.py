@@ -71,7 +71,7 @@ class JobSettings(Settings):
             return None
         table = {str(name): value for name, value in read_yaml(self.prices).items()}
         try:
-            return Price(**table[self.model])
+            return Price.of(**table[self.model])
         except (KeyError, ArgumentError, TypeError):
             lacks = f"no input_per_mtok and output_per_mtok (US dollars) for {self.model!r}"
             raise InputError(f"{self.prices}: {lacks}; it has {', '.join(sorted(table)) or 'none'}") from None

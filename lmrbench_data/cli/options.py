@@ -51,7 +51,7 @@ def options(
         def call(**values: Any) -> None:
             _flags.update({name: _flag(name, field) for name, field in fields.items()})
             chosen = {name: value for name in fields if (value := values.pop(name)) is not None}
-            command(**values, **{place: settings(**chosen)})
+            command(**values, **{place: settings.of(**chosen)})
 
         call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         call.__annotations__ = {item.name: item.annotation for item in parameters}

@@ -42,7 +42,7 @@ class PromptSettings(Settings):
         None, "Token limit of a prompt (an estimate); longer prompts are cut.", ge=100
     )
     dataset: Dataset = "embedded"
-    config: Config = FUNCTION
+    config: Config = "function"
 
 
 class SamplingSettings(PromptSettings, RequestSettings):
@@ -96,7 +96,7 @@ class AgentSettings(JobSettings):
     max_tokens: int | None = option(None, "Token limit of one reply, reasoning included (default: the agent's).", ge=1)
     body: Body = pydantic.Field(default_factory=dict)
     dataset: Dataset = "embedded"
-    config: Config = FUNCTION
+    config: Config = "function"
 
     def request(self) -> dict[str, Any]:
         """Return what shapes an answer, besides instance and track."""

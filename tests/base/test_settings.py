@@ -41,7 +41,7 @@ class Cake(Oven):
 )
 def test_wrong_argument_is_reported_in_one_line(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError) as caught:
-        Cake(**arguments)
+        Cake.of(**arguments)
     assert str(caught.value) == message
 
 

@@ -77,7 +77,7 @@ def repeat(
     config, rows = _claimed_rows(claim, dataset)
     submitted = _submitted(claim, rows)
     folder = claim.work_folder / f"run-{fresh_seeds}"
-    settings = RunSettings(out=folder, dataset=dataset, config=config, workers=workers, fresh_seeds=fresh_seeds)
+    settings = RunSettings.of(out=folder, dataset=dataset, config=config, workers=workers, fresh_seeds=fresh_seeds)
     with open_sandbox("docker") as place:
         summary = evaluate(str(claim.files["predictions.jsonl"]), settings, rows, place, progress)
     if summary.stopped or summary.infra_errors:

@@ -6,16 +6,19 @@ from typing import Annotated, Literal, Self
 
 import pydantic
 
+from lmrbench_data import loader
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.settings import Settings, option
 from lmrbench_data.chat.endpoint import Instances, RequestSettings
-from lmrbench_data.loader import CONFIGS, FUNCTION
+from lmrbench_data.loader import CONFIGS
+
+from ..sandbox import Isolation
 
 #: Parallel sandboxes on this machine, unless settings name another number.
 WORKERS = 2
 
 Dataset = Annotated[str, option(..., "embedded, a folder, or org/name[@revision].")]
-Config = Annotated[str, option(..., "Configuration of the dataset.", metavar=f"<{'|'.join(CONFIGS)}>")]
+Config = Annotated[loader.Config, option(..., "Configuration of the dataset.", metavar=f"<{'|'.join(CONFIGS)}>")]
 
 
 class RunSettings(Settings):
@@ -28,10 +31,10 @@ class RunSettings(Settings):
         None, 'Column names of the source mapped to ours, such as {"completion": "function"}.'
     )
     dataset: Dataset = "embedded"
-    config: Config = FUNCTION
+    config: Config = "function"
     instances: Instances = ()
     categories: tuple[str, ...] = option((), "Categories to include (default: all).", "--category")
-    isolation: str = option(
+    isolation: Isolation = option(
         "container", "container, or shared: answers share loaded libraries, which is faster and never official."
     )
     workers: int | None = option(

@@ -4,7 +4,7 @@ import importlib
 import logging
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
 
@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from .bwrap import BwrapSandbox
     from .docker import DockerSandbox
 
-KINDS = ("auto", "docker", "bwrap", "local")
+Kind = Literal["auto", "docker", "bwrap", "local"]
+KINDS = get_args(Kind)
 #: The kinds with walls.
 WALLS = ("docker", "bwrap")
-ISOLATIONS = CONTAINER, SHARED = "container", "shared"
+Isolation = Literal["container", "shared"]
+ISOLATIONS: tuple[Isolation, Isolation] = get_args(Isolation)
+CONTAINER, SHARED = ISOLATIONS
 _log = logging.getLogger(__name__)
 
 

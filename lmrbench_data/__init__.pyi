@@ -1,0 +1,114 @@
+"""The types of the public names; `make stubs` writes this file."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from lmrbench_evaluate.predictions.standard_input import Piped
+from lmrbench_evaluate.reports.report import Report as Report
+from lmrbench_evaluate.sandbox.base import Sandbox
+
+from .api.run import Run as Run
+from .api.run import open_run as open_run
+from .api.run import report as report
+from .api.scorer import Score as Score
+from .api.scorer import Scorer as Scorer
+from .base.errors import ArgumentError as ArgumentError
+from .base.errors import InfraError as InfraError
+from .base.errors import InputError as InputError
+from .base.errors import LMRBenchError as LMRBenchError
+from .base.errors import LoadError as LoadError
+from .base.jobs import Progress as Progress
+from .base.version import __version__ as __version__
+from .dataset.load import load as load
+from .generation.agents.agent_runs import AgentSummary as AgentSummary
+from .generation.sampling import SamplingSummary as SamplingSummary
+from .loader import unpack as unpack
+
+def evaluate(
+    predictions: str | Path | Piped | Iterable[Mapping[str, Any]] | pd.DataFrame,
+    out: str | Path | None = None,
+    *,
+    sandbox: Literal["auto", "docker", "bwrap", "local"] | str | Sandbox = "auto",
+    progress: Progress | None = None,
+    map: Mapping[str, str] | None = None,
+    dataset: str = "embedded",
+    config: Literal["function", "method", "counterfactual", "underspecified"] = "function",
+    instances: list[str] | tuple[str, ...] = (),
+    categories: list[str] | tuple[str, ...] = (),
+    isolation: Literal["container", "shared"] = "container",
+    workers: int | None = None,
+    timeout_scale: float = 1.0,
+    fresh_seeds: int = 0,
+    engine: Literal["threads", "ray"] = "threads",
+    ray_address: str | None = None,
+) -> Run: ...
+def generate(
+    model: str,
+    out: str | Path = "predictions.jsonl",
+    *,
+    progress: Progress | None = None,
+    base_url: str | None = None,
+    retries: int = 5,
+    timeout_s: float = 600.0,
+    max_tokens: int | None = None,
+    body: dict[str, Any] = ...,
+    workers: int = 4,
+    prices: str | Path | None = None,
+    max_cost: float | None = None,
+    instances: list[str] | tuple[str, ...] = (),
+    setting: Literal["standard", "paper-only", "paper+goal-file", "full-repo"] = "standard",
+    track: Literal["paper", "contract"] = "paper",
+    paper: str = "text",
+    paper_pages: str = "",
+    max_prompt_tokens: int | None = None,
+    dataset: str = "embedded",
+    config: Literal["function", "method", "counterfactual", "underspecified"] = "function",
+    name: str = "",
+    samples: int = 1,
+    limit: int | None = None,
+    temperature: float | None = None,
+) -> SamplingSummary: ...
+def judge(
+    run: Run | str | Path,
+    model: str,
+    *,
+    progress: Progress | None = None,
+    base_url: str | None = None,
+    retries: int = 5,
+    timeout_s: float = 300.0,
+    max_tokens: int | None = None,
+    body: dict[str, Any] = ...,
+    workers: int = 4,
+    prices: str | Path | None = None,
+    max_cost: float | None = None,
+    instances: list[str] | tuple[str, ...] = (),
+    votes: int = 1,
+    dataset: str | None = None,
+) -> Run: ...
+def run_agent(
+    agent: str,
+    model: str,
+    out: str | Path,
+    *,
+    progress: Progress | None = None,
+    workers: int = 2,
+    prices: str | Path | None = None,
+    max_cost: float | None = None,
+    instances: list[str] | tuple[str, ...] = (),
+    agent_files: str | Path | None = None,
+    name: str = "",
+    base_url: str | None = None,
+    track: Literal["paper", "contract"] = "paper",
+    samples: int = 1,
+    limit: int | None = None,
+    max_steps: int | None = 100,
+    timeout_s: float = 1800.0,
+    cpu_budget: int | None = None,
+    max_tokens: int | None = None,
+    body: dict[str, Any] = ...,
+    dataset: str = "embedded",
+    config: Literal["function", "method", "counterfactual", "underspecified"] = "function",
+) -> AgentSummary: ...
