@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeGuard
 
-from .definitions import imported
 from .source import (
     FunctionNode,
     MalformedAnswerError,
@@ -135,7 +134,9 @@ def _every_name(tree: ast.Module) -> set[str]:
     """Return the names that a file binds at the top and in its classes, and those that it imports."""
     names = set[str]()
     for node in tree.body:
-        names.update(bound_names([node]), imported(node, ""))
+        names.update(bound_names([node]))
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names.update(item.asname or item.name.split(".")[0] for item in node.names)
         if isinstance(node, ast.ClassDef):
             names.update(f"{node.name}.{name}" for name in bound_names(node.body))
     return names

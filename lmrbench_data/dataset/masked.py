@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Iterator
 
-from ..base.definitions import Module
 from ..base.source import SourceError, parse
+from ..base.splice import bound_names
 from ..loader import read_archive
 from ..tasks.masking import is_masked
 from .rows import DatasetRow, goals_of, golden_files_of
@@ -36,7 +36,11 @@ def lacks_helpers(row: DatasetRow) -> bool:
     """Whether the reference has definitions that the repository lacks, because only its goal functions use them."""
     files = read_archive(row["repo_archive"])
     return any(
-        not set(Module(path, text).defined) <= set(Module(path, files[path].data.decode("utf-8", "replace")).defined)
+        not set(_names(text)) <= set(_names(files[path].data.decode("utf-8", "replace")))
         for path, text in golden_files_of(row).items()
         if path in files  # a stranger's row may name any
     )
+
+
+def _names(source: str) -> Iterator[str]:
+    return bound_names(parse(source).body)

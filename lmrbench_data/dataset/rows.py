@@ -145,7 +145,7 @@ class DatasetRow(TypedDict):
         ]
     ]
     context_files: Annotated[list[str], "Files that standard prompting shows beside the goal file."]
-    evidence: Annotated[list[str], "Passages of the repository that resolve ambiguities; judges see them."]
+    evidence: Annotated[list[str], "Passages of the repository that resolve ambiguities."]
     golden_file: NotRequired[Annotated[str, "The reference's whole goal file. Not for models.", SINGLE]]
     golden_files: NotRequired[
         Annotated[

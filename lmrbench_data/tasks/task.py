@@ -2,13 +2,13 @@
 
 import dataclasses
 import functools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ..base.errors import InputError
-from ..base.passages import path_of
 from ..base.paths import has_variants
 from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED, File
 from .choices import Choice, render_paper, with_options
@@ -49,7 +49,7 @@ class Instance:
     tests: Tests
     depends_on: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
-    """Passages of the repository that settle a judge's doubts, as references for `passages.read_passage`."""
+    """Passages of the repository that settle doubts, for people; rows have them because proofs hash whole rows."""
     equivalent_mutants: Mapping[str, str] = field(default_factory=dict)
     """Mutants that behave like the reference (`dataset check --mutants` lists them) → reason."""
 
@@ -245,8 +245,8 @@ class Task:
         return f"{instance.instruction}\n\n{OPEN.format(questions=questions, cpu_s=instance.cpu_budget_s)}"
 
     def evidence(self, instance: Instance) -> list[str]:
-        """Return the references for the judge: `evidence`, and the files in `depends_on` that are not Python."""
-        named = set(map(path_of, instance.evidence))
+        """Return `evidence`, and the files in `depends_on` that are not Python."""
+        named = {re.split("[#:]", reference, maxsplit=1)[0] for reference in instance.evidence}
         others = [name for name in instance.depends_on if not name.endswith(".py") and name not in named]
         return [*instance.evidence, *others]
 

@@ -14,7 +14,6 @@ from typing import Any
 from ..base.archive import read_tree
 from ..base.errors import ArgumentError, InputError
 from ..base.near import did_you_mean
-from ..base.passages import read_passage
 from ..base.paths import benchmark_folder, benchmark_option
 from ..base.source import SourceError
 from ..base.strict_yaml import check, read_yaml
@@ -222,11 +221,6 @@ def _check_files(task: Task, item: Instance, where: str) -> None:
             if any(f"{goal}.".startswith(f"{name}.") for goal in item.goals.get(path, ())):
                 raise InputError(f"{where}: remove: {name!r} is or contains a goal function, which stays")
     try:
-        files = task.masked_repo(item)
+        task.masked_repo(item)
     except SourceError as error:
         raise InputError(f"{where}: {error}") from error
-    for reference in item.evidence:
-        try:
-            read_passage(files, reference)
-        except InputError as error:
-            raise InputError(f"{where}: evidence: {error} (as models see repo/)") from error

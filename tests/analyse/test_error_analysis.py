@@ -211,4 +211,4 @@ def test_names_of_classes() -> None:
     assert read_class("cross file retrieval") is ErrorClass.CROSS_FILE_RETRIEVAL
     for text in ("", "policy; policy", "policy and code robustness", "1"):
         assert read_class(text) is None
-    assert prompt_version().startswith("e1-")
+    assert prompt_version().startswith("e2-")

@@ -11,7 +11,7 @@ from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
 from lmrbench_data.loader import METHOD
 from lmrbench_evaluate.judge import question
 from lmrbench_evaluate.judge.judging import judge
-from lmrbench_evaluate.judge.material import MAX_CONTEXTS, MAX_FUNCTION, NotJudgedError
+from lmrbench_evaluate.judge.material import MAX_FUNCTION, MAX_REST, NotJudgedError
 from lmrbench_evaluate.judge.question import TEMPLATE, build_question, prompt_version, template_sections
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.runs.settings import JudgeSettings
@@ -41,10 +41,12 @@ def test_question_shows_each_function_beside_the_reference(method_row: DatasetRo
     assert set(FUNCTIONS) == blocks(user, "CANDIDATE FUNCTION").keys() == blocks(user, "REFERENCE FUNCTION").keys()
     assert "/ 7" in blocks(user, "CANDIDATE FUNCTION")["window.py::Window.mean"]
     assert "_count" in blocks(user, "REFERENCE FUNCTION")["window.py::Window.mean"]
-    assert "The mean of the paper" in blocks(user, "FUNCTION AS IT WAS GIVEN")["window.py::Window.mean"]
-    assert "def _count" in blocks(user, "REST OF THE REFERENCE'S FILE")["window.py"]
-    assert "_count" not in blocks(user, "REST OF THE CANDIDATE'S FILE")["window.py"]
-    assert "OFFSET = 0.0" in blocks(user, "USED FROM")["helpers.py"]
+    given = user.partition("\nwindow.py:\n\n")[2].partition("=====")[0]
+    assert "The mean of the paper" in given
+    assert "def _count" not in given
+    assert "[in class `Window`]\ndef _count" in blocks(user, "WHAT ELSE THE REFERENCE CHANGES IN ITS FILE")["window.py"]
+    assert blocks(user, "WHAT ELSE THE CANDIDATE CHANGES IN ITS FILE") == {"window.py": "import math"}
+    assert "\nhelpers.py:\n\n" in user.partition("REFERENCE FUNCTION")[0]
     assert not asked.identical
     assert ask(method_row, "files", golden_files_of(method_row)).identical
 
@@ -60,7 +62,7 @@ def test_functions_together_have_the_limits_of_one(method_row: DatasetRow) -> No
         ask(method_row, "functions", long)
     helper = "".join(f"def more_{number}(values):\n    return values\n\n\n" for number in range(600))
     files = {path: f"{helper}\n{text}\n\n{helper}" for path, text in golden_files_of(method_row).items()}
-    assert len(ask(method_row, "files", files).messages[-1]["content"]) < MAX_CONTEXTS + 20_000
+    assert len(ask(method_row, "files", files).messages[-1]["content"]) < MAX_REST + 20_000
 
 
 def test_run_is_judged_with_one_vote_over_all_functions(

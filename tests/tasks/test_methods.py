@@ -111,7 +111,6 @@ MALFORMED: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a_name": ({"instance_id": "toy"}, ["instance_id", "ends with -method"]),
     "a_missing_function": ({"goals": {"filters.py": ["gone"]}, "remove": {}}, ["filters.py: ", "gone"]),
     "a_goal_that_is_removed": ({"remove": {"filters.py": ["Filter"]}}, ["remove", "'Filter'", "goal function"]),
-    "removed_evidence": ({"evidence": ["filters.py#WEIGHT"]}, ["evidence", "WEIGHT"]),
 }
 
 

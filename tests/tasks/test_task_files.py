@@ -55,11 +55,6 @@ MALFORMED: dict[str, tuple[Callable[[Data], None], list[str]]] = {
     "goal_file_missing": (put(*FIRST, "goal_file", value="gone.py"), ["goal_file", "no file 'gone.py' in repo/"]),
     "goal_function_missing": (put(*FIRST, "goal_function", value="gone"), ["scale.py: no function 'gone'"]),
     "context_file_missing": (put(*FIRST, "context_files", value=["x.py"]), ["context_files", "no file 'x.py'"]),
-    "evidence_of_a_missing_symbol": (
-        put(*FIRST, "evidence", value=["helpers.py#GONE"]),
-        ["toy-scale: evidence", "helpers.py: has no 'GONE'"],
-    ),
-    "evidence_of_missing_lines": (put(*FIRST, "evidence", value=["README.md:3-9"]), ["evidence", "no lines 3-9"]),
     "remove_what_is_not_there": (put(*FIRST, "remove", value=["gone"]), ["definitions of 'gone'"]),
     "remove_the_goal": (put(*FIRST, "remove", value=["scale"]), ["remove", "'scale'"]),
     "instruction_too_short": (put(*FIRST, "instruction", value="Write it."), ["instruction", "one to four sentences"]),

@@ -11,9 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from lmrbench_data.base.definitions import last_name
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.passages import MAX_PASSAGE, read_passage
 from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.source import FunctionNode, find_function, parse
@@ -163,12 +161,6 @@ def _instance_problems(
         yield problem("contract", "shows code; state the convention in words")
     if item.goal_file in item.context_files:
         yield problem("context_files", f"names the goal file, which is shown anyway; remove {item.goal_file}")
-    repo = task.masked_repo(item)
-    for reference in task.evidence(item):
-        if reference in (item.goal_file, f"{item.goal_file}#{item.goal_function}"):
-            yield problem("evidence", f"names the goal function, which is shown anyway; remove {reference}")
-        elif (length := len(read_passage(repo, reference))) > MAX_PASSAGE:
-            yield problem("evidence", f"{reference} has {length} characters, at most {MAX_PASSAGE}; name a part of it")
     if len(item.tests.seeds) < 2:
         yield problem("tests.seeds", "one seed cannot show which cases vary; give two or more")
     yield from static_problems(task, item, references)
@@ -209,11 +201,15 @@ def _case_problems(task: Task, item: Implementation) -> Iterator[Problem]:
     for name, count in Counter(node.name for node in functions).items():
         if count > 1:
             yield problem(place, f"{count} functions are called {name} and only the last one runs; rename the others")
-    core = [node for node in functions if any(last_name(mark) == "core" for mark in node.decorator_list)]
+    core = [
+        node
+        for node in functions
+        if any(ast.unparse(mark).rpartition(".")[2] == "core" for mark in node.decorator_list)
+    ]
     if not core:
         yield problem(place, "no case is marked @core; mark the cases that follow from paper and repository alone")
     elif len(core) == len(functions):
         yield problem(place, "every case is marked @core; add cases that test the contract")
     for call in (part for part in ast.walk(tree) if isinstance(part, ast.Call)):
-        if (name := last_name(call.func)) in _VERDICTS:
+        if (name := ast.unparse(call.func).rpartition(".")[2]) in _VERDICTS:
             yield problem(f"{place}:{call.lineno}", f"calls {name}; return the outputs, the evaluator compares them")

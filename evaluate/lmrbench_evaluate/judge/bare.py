@@ -26,6 +26,11 @@ class NotPlainError(LMRBenchError):
     """Source that cannot be printed without its remarks; it must not be shown."""
 
 
+def names_in(source: bytes) -> frozenset[str]:
+    """Find every word of a text that could be a Python name."""
+    return frozenset(re.findall(r"[^\W\d]\w*", source.decode("utf-8", "replace")))
+
+
 def code_only(source: str, read_elsewhere: Collection[str] = ()) -> str:
     """Print Python source anew without the words that have no effect; equal results behave alike.
 

@@ -1,40 +1,34 @@
-"""Gather the material on an answer: the texts that a question shows, in markers and in bounded size. No code runs."""
+"""Gather the material on an answer: the sections of a question, each text in markers. No code runs.
 
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+The sections up to the repository are the same for all answers to an instance, so that servers can cache them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from lmrbench_data.base.definitions import CodeIndex
 from lmrbench_data.base.errors import LMRBenchError
-from lmrbench_data.base.passages import MAX_PASSAGE, path_of, read_passage
 from lmrbench_data.base.source import MalformedAnswerError, SourceError
-from lmrbench_data.base.uses import Definition, callers, names_in, reachable_files, used_definitions
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of, is_method
 from lmrbench_data.loader import File, read_archive
 
 from ..predictions.prediction import Prediction
 from ..rebuild.workspace import rebuild
-from .bare import NotPlainError, code_only
-from .goal_files import GoalFile, common_limit, shorten
+from .bare import NotPlainError
+from .changed_files import changed_files
 from .neutralise import boundary, enclose, harmless
+from .pair import Pair, Side, compare
 
 #: These limits are in characters. The goal functions together are never cut; longer ones are not judged, and count as
 #: not completely correct.
 MAX_FUNCTION = 100_000
-#: The code above a function in its file, and the code below.
-MAX_CONTEXT = 15_000
-#: All such code of all goal files.
-MAX_CONTEXTS = 60_000
+#: What a candidate changes in the goal files besides the goal functions, all together.
+MAX_REST = 60_000
 #: All other files that a patch changed.
 MAX_OTHER_FILES = 15_000
 #: The paper's summary.
 MAX_PAPER = 40_000
-#: All definitions that the functions use from other files of the repository.
-MAX_DEFINITIONS = 15_000
-#: All functions that call them.
-MAX_CALLERS = 8_000
-#: All passages that decide.
-MAX_EVIDENCE = 20_000
+#: The masked repository; the largest of the benchmark has 63,446.
+MAX_REPOSITORY = 400_000
 
 #: Reasons why an answer that can be applied is not judged. The answer itself is the cause, so they count against it.
 TOO_LONG, NOT_PLAIN = "too long", "cannot be shown"
@@ -62,8 +56,26 @@ class Material(NamedTuple):
     """The answer's code is the reference's."""
 
 
+class _Context(NamedTuple):
+    """An instance and an answer to it, from which each section is rendered."""
+
+    row: DatasetRow
+    track: str
+    masked: Mapping[str, File]
+    pairs: Sequence[Pair]
+    others: Sequence[tuple[str, str]]
+    """Name and text of each other changed file that may run."""
+    hidden: int
+    """Number of other changed files."""
+    code: str
+
+    def label(self, path: str, name: str = "") -> str:
+        """Return a goal file or function as it stands in a marker; empty if there is one goal function only."""
+        return f" {harmless(path)}{name and f'::{name}'}" if is_method(self.row) else ""
+
+
 def gather(row: DatasetRow, prediction: Prediction, version: str, said: str = "") -> Material:
-    """Gather the material on an answer: instruction, paper, reference, definitions in use, the candidate's code.
+    """Gather the material on an answer: paper, instruction, repository, and the candidate's code beside the reference.
 
     Args:
         version: of the prompt that shows it.
@@ -83,164 +95,140 @@ def gather(row: DatasetRow, prediction: Prediction, version: str, said: str = ""
 def _gather(row: DatasetRow, files: Mapping[str, File], track: str, version: str, said: str) -> Material:
     masked, goals = read_archive(row["repo_archive"]), goals_of(row)
     cases = [file.data for name, file in read_archive(row["tests_archive"]).items() if name.endswith(".py")]
-    changed = [name for name in sorted(masked.keys() | files.keys()) if masked.get(name) != files.get(name)]
-    changed = [name for name in changed if name not in goals]
     pairs = _pairs(row, masked, files, cases)
-    written = [text for pair in pairs for text in pair.after.functions.values()]
-    if sum(map(len, written)) > MAX_FUNCTION:
-        what = "the function is" if len(written) == 1 else "the functions are together"
+    functions = [text for pair in pairs for text in pair.candidate.functions.values()]
+    if sum(map(len, functions)) > MAX_FUNCTION:
+        what = "the function is" if len(functions) == 1 else "the functions are together"
         raise NotJudgedError(TOO_LONG, f"{what} longer than {MAX_FUNCTION} characters; it was not sent to the judge")
-    differing = (text for pair in pairs for text, same in zip(pair.after.rest, pair.same, strict=True) if not same)
-    limit = common_limit(differing, MAX_CONTEXT, MAX_CONTEXTS)
-    around = [pair.after.around(limit, pair.same) for pair in pairs]
-    others = list(_other_files(masked, files, goals, cases, changed)) if changed else []
-    parts = [*written, *around, *(part for pair in others for part in pair), *filter(None, [said])]
-    code = boundary(row["instance_id"], version, *parts)
-    context = []
-    for pair, text in zip(pairs, around, strict=True):
-        if all(pair.same):
-            where = f"the candidate's file{pair.label}"
-            context.append(f"The rest of {where} is the same as the rest of the reference's.")
-        else:
-            context.append(enclose(f"REST OF THE CANDIDATE'S FILE{pair.label}", text, code))
-    for number, (text, name) in enumerate(others, start=1):  # the candidate chose the name, too
-        context.append(enclose(f"CANDIDATE'S CHANGE OF ANOTHER FILE, NUMBER {number}", f"{name}:\n\n{text}", code))
-    if hidden := len(changed) - len(others):
-        context.append(f"The candidate also changed {hidden} of the repository's other files, which are not shown.")
-    index, evidence = CodeIndex(masked, without=goals), _evidence(row, masked)
-    names = [(pair, name) for pair in pairs for name in pair.names]
-    both = [(pair.path, name, text) for pair, name in names for text in (pair.golden, pair.candidate)]
-    given = [enclose(f"FUNCTION AS IT WAS GIVEN{pair.of(name)}", pair.given.functions[name]) for pair, name in names]
-    right = [enclose(f"REFERENCE FUNCTION{pair.of(name)}", pair.reference.functions[name]) for pair, name in names]
-    theirs = [enclose(f"CANDIDATE FUNCTION{pair.of(name)}", pair.after.functions[name], code) for pair, name in names]
-    whole = [GoalFile(pair.golden, pair.names) for pair in pairs]
-    limit = common_limit((text for file in whole for text in file.rest), MAX_CONTEXT, MAX_CONTEXTS)
-    values = {
-        "goal_function": ", ".join(name for _, name in names),
-        "goal_file": ", ".join(goals),
-        "goals": "\n".join(f"- `{path}`: {', '.join(f'`{name}`' for name in of)}" for path, of in goals.items()),
-        "instruction": enclose("INSTRUCTION", row["instruction"].strip()),
-        "contract": enclose("CONTRACT", row["contract"].strip())
-        if track == "contract" and "contract" in row
-        else "The candidate was given no contract.",
-        "paper": enclose("SUMMARY OF THE PAPER", shorten(row["paper_text"].strip(), MAX_PAPER)),
-        "given_function": "\n\n".join(given),
-        "evidence": evidence,
-        "callers": _blocks(
-            "CALLED FROM",
-            [item for item in callers(index, [name for _, name in names], MAX_CALLERS) if item.source not in evidence],
-            "No other file of the repository calls the function by its name.",
-        ),
-        "reference_function": "\n\n".join(right),
-        "reference_context": "\n\n".join(
-            enclose(f"REST OF THE REFERENCE'S FILE{pair.label}", file.around(limit))
-            for pair, file in zip(pairs, whole, strict=True)
-        ),
-        "definitions": _blocks(
-            "USED FROM",
-            [item for item in used_definitions(index, both, MAX_DEFINITIONS) if item.source not in evidence],
-            "Neither function uses definitions from other files of the repository.",
-        ),
-        "code": code,
-        "candidate_function": "\n\n".join(theirs),
-        "candidate_context": "\n\n".join(context),
-        "functions": "\n\n".join(block for blocks in zip(given, right, theirs, strict=True) for block in blocks),
-    }
-    return Material(values, parts, code, not changed and all(pair.identical for pair in pairs))
-
-
-class _Pair(NamedTuple):
-    """A goal file of the candidate beside the reference's."""
-
-    path: str
-    names: Sequence[str]
-    """The goal functions."""
-    label: str
-    """The path as it stands in a marker; empty if there is one goal function only."""
-    given: GoalFile
-    candidate: str
-    after: GoalFile
-    """The candidate's file as shown; `candidate` is its text."""
-    golden: str
-    reference: GoalFile
-    """The reference's file, printed like the candidate's; `golden` is its text as written."""
-    same: Sequence[bool]
-    """The parts around the functions that are the same in both."""
-    identical: bool
-
-    def of(self, name: str) -> str:
-        """Return the name of a function as it stands in a marker."""
-        return f"{self.label}::{name}" if self.label else ""
+    others, hidden = changed_files(masked, files, goals, cases)
+    texts = shorten([text for _, text in others], MAX_OTHER_FILES)
+    shown = [(name, text) for (name, _), text in zip(others, texts, strict=True)]
+    parts = [*functions, *(pair.candidate.rest for pair in pairs), *(text for pair in shown for text in pair), said]
+    parts = list(filter(None, parts))
+    context = _Context(row, track, masked, pairs, shown, hidden, boundary(row["instance_id"], version, *parts))
+    values = {name: render(context) for name, render in SECTIONS.items()}
+    is_identical = not (others or hidden) and all(pair.identical for pair in pairs)
+    return Material(values, parts, context.code, is_identical)
 
 
 def _pairs(
     row: DatasetRow, masked: Mapping[str, File], files: Mapping[str, File], cases: Sequence[bytes]
-) -> list[_Pair]:
-    """Compare the goal files of an answer with the reference's."""
-    golden = {path: _newlines(text) for path, text in golden_files_of(row).items()}
-    found = []
+) -> list[Pair]:
+    """Compare the goal files of an answer with the reference's; what differs besides the functions is cut."""
+    golden, pairs = golden_files_of(row), []
     for path, names in goals_of(row).items():
         elsewhere = [file.data for every in (masked, files) for name, file in every.items() if name != path]
-        elsewhere += [text.encode("utf-8") for name, text in golden.items() if name != path]
-        read = names_in(b"\n".join({*cases, *elsewhere}))
-        candidate, reference = code_only(files[path].data.decode("utf-8"), read), code_only(golden[path], read)
-        before, after = GoalFile(reference, names), GoalFile(candidate, names)
-        given, label = (
-            GoalFile(_newlines(masked[path].data.decode("utf-8")), names),
-            f" {harmless(path)}" if is_method(row) else "",
+        elsewhere += [text.encode() for name, text in golden.items() if name != path]
+        texts = masked[path].data.decode("utf-8"), golden[path], files[path].data.decode("utf-8")
+        pairs.append(compare(path, names, texts, b"\n".join({*cases, *elsewhere})))
+    rests = shorten([pair.candidate.rest for pair in pairs], MAX_REST)
+    return [
+        pair._replace(candidate=Side(pair.candidate.functions, rest)) for pair, rest in zip(pairs, rests, strict=True)
+    ]
+
+
+def shorten(texts: Sequence[str], limit: int) -> list[str]:
+    """Cut the middle of the longest texts, so that all together have at most `limit` characters and a note each."""
+    left, most = limit, limit
+    for number, length in enumerate(sorted(map(len, texts))):
+        share = left // (len(texts) - number)
+        if length > share:
+            most = share
+            break
+        left -= length
+    half = most // 2
+    return [
+        text
+        if len(text) <= most
+        else f"{text[:half]}\n[... {len(text) - 2 * half} characters are left out here ...]\n{text[len(text) - half :]}"
+        for text in texts
+    ]
+
+
+# --- sections ---------------------------------------------------------------------------------------------------------
+
+
+def _goals(context: _Context) -> str:
+    goals = goals_of(context.row).items()
+    return "\n".join(f"- `{path}`: {', '.join(f'`{name}`' for name in names)}" for path, names in goals)
+
+
+def _paper(context: _Context) -> str:
+    return enclose("SUMMARY OF THE PAPER", *shorten([context.row["paper_text"].strip()], MAX_PAPER))
+
+
+def _repository(context: _Context) -> str:
+    """Show all files of the masked repository; those that are not text by their names."""
+    texts = []
+    for path, file in context.masked.items():
+        try:
+            texts.append((path, file.data.decode("utf-8").rstrip()))
+        except UnicodeDecodeError:
+            texts.append((path, f"[{len(file.data)} bytes that are not text]"))
+    shown = shorten([text for _, text in texts], MAX_REPOSITORY)
+    return _numbered("FILE OF THE REPOSITORY", [(path, text) for (path, _), text in zip(texts, shown, strict=True)])
+
+
+def _contract(context: _Context) -> str:
+    if context.track == "contract" and "contract" in context.row:
+        return enclose("CONTRACT", context.row["contract"].strip())
+    return "The candidate was given no contract."
+
+
+def _reference_rest(context: _Context) -> str:
+    blocks = [
+        enclose(f"WHAT ELSE THE REFERENCE CHANGES IN ITS FILE{context.label(pair.path)}", pair.reference.rest)
+        for pair in context.pairs
+        if pair.reference.rest
+    ]
+    return "\n\n".join(blocks) or "The reference changes nothing but the goal functions."
+
+
+def _candidate_rest(context: _Context) -> str:
+    blocks = [
+        enclose(f"WHAT ELSE THE CANDIDATE CHANGES IN ITS FILE{context.label(pair.path)}", rest, context.code)
+        for pair in context.pairs
+        if (rest := pair.candidate.rest)
+    ]
+    blocks += filter(None, [_numbered("CANDIDATE'S CHANGE OF ANOTHER FILE", context.others, context.code)])
+    if context.hidden:
+        blocks.append(
+            f"The candidate also changed {context.hidden} of the repository's other files, which are not shown."
         )
-        same, identical = after.same_rest(before), candidate == reference
-        found.append(_Pair(path, names, label, given, candidate, after, golden[path], before, same, identical))
-    return found
+    return "\n\n".join(blocks) or "The candidate changes nothing but the goal functions."
 
 
-def _evidence(row: DatasetRow, files: Mapping[str, File]) -> str:
-    """Show the passages of the repository that settle ambiguities, as far as they exist."""
-    found: list[Definition] = []
-    left = MAX_EVIDENCE
-    for reference in row["evidence"]:
-        text = shorten(read_passage(files, reference), MAX_PASSAGE)
-        if len(text) <= left:
-            left -= len(text)
-            found.append(Definition(path_of(reference), reference, text))
-    return _blocks("FROM", found, "No passage of the repository is singled out.")
+def _functions(context: _Context) -> str:
+    """Show each goal function of the reference, and the candidate's below it."""
+    return "\n\n".join(
+        f"{enclose(f'REFERENCE FUNCTION{label}', source)}\n\n"
+        f"{enclose(f'CANDIDATE FUNCTION{label}', pair.candidate.functions[name], context.code)}"
+        for pair in context.pairs
+        for name, source in pair.reference.functions.items()
+        for label in [context.label(pair.path, name)]
+    )
 
 
-def _blocks(label: str, found: Sequence[Definition], nothing: str) -> str:
-    """Show definitions by file."""
-    by_file: dict[str, list[str]] = {}
-    for item in found:
-        by_file.setdefault(item.path, []).append(item.source)
-    blocks = (enclose(f"{label} {harmless(path)}", "\n\n\n".join(texts)) for path, texts in by_file.items())
-    return "\n\n".join(blocks) or nothing
+def _numbered(kind: str, files: Iterable[tuple[str, str]], code: str = "") -> str:
+    """Show files by number; their names, which somebody chose, stand between the markers."""
+    blocks = (
+        enclose(f"{kind}, NUMBER {number}", f"{name}:\n\n{text}", code)
+        for number, (name, text) in enumerate(files, start=1)
+    )
+    return "\n\n".join(blocks)
 
 
-def _other_files(
-    masked: Mapping[str, File],
-    rebuilt: Mapping[str, File],
-    goals: Collection[str],
-    cases: Sequence[bytes],
-    changed: Sequence[str],
-) -> Iterator[tuple[str, str]]:
-    """Yield (text to show, name) for each changed file that may run; others are prose or data."""
-    reachable = reachable_files({**masked, **rebuilt}, goals, cases)
-    left = MAX_OTHER_FILES
-    for name in changed:
-        if name in reachable and left >= 200:
-            text = shorten(_shown_file(rebuilt, name), left)
-            left -= len(text) + len(name)
-            yield text, name
-
-
-def _shown_file(rebuilt: Mapping[str, File], name: str) -> str:
-    if name not in rebuilt:
-        return "[the candidate removed this file]"
-    try:
-        elsewhere = b"\n".join(file.data for path, file in rebuilt.items() if path != name)
-        return code_only(rebuilt[name].data.decode("utf-8"), names_in(elsewhere))
-    except (UnicodeDecodeError, NotPlainError):
-        return "[not shown: this is not Python that can be taken apart]"
-
-
-def _newlines(text: str) -> str:
-    return re.sub(r"\r\n?", "\n", text.removeprefix("\ufeff"))
+#: Name in a template → how the section is rendered.
+SECTIONS: dict[str, Callable[[_Context], str]] = {
+    "goal_function": lambda context: ", ".join(name for names in goals_of(context.row).values() for name in names),
+    "goal_file": lambda context: ", ".join(goals_of(context.row)),
+    "goals": _goals,
+    "paper": _paper,
+    "instruction": lambda context: enclose("INSTRUCTION", context.row["instruction"].strip()),
+    "repository": _repository,
+    "contract": _contract,
+    "reference_rest": _reference_rest,
+    "code": lambda context: context.code,
+    "candidate_rest": _candidate_rest,
+    "functions": _functions,
+}

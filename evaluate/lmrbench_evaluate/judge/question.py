@@ -22,9 +22,9 @@ from .opinion import Category
 
 _HERE = Path(__file__).resolve().parent
 #: The template for single functions.
-TEMPLATE = _HERE / "prompt_v3.md"
+TEMPLATE = _HERE / "prompt_v4.md"
 #: The template for methods; `one_function` in it is the system message of `TEMPLATE`.
-METHOD_TEMPLATE = _HERE / "method_prompt_v1.md"
+METHOD_TEMPLATE = _HERE / "method_prompt_v2.md"
 #: The form of a judge's reply. OpenAI's strict mode requires every key and does not support lengths of lists.
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -52,7 +52,7 @@ class Question(NamedTuple):
 
 @functools.cache
 def prompt_version(config: str = FUNCTION) -> str:
-    """Return the version of a configuration's prompt for judges: `v3-` or `method-v1-`, and a hash."""
+    """Return the version of a configuration's prompt for judges: `v4-` or `method-v2-`, and a hash."""
     if config != FUNCTION:
         return f"method-{version_of(METHOD_TEMPLATE, SCHEMA, TEMPLATE)}"
     return version_of(TEMPLATE, SCHEMA)

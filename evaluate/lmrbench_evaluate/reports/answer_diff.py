@@ -8,10 +8,10 @@ import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lmrbench_data.base.definitions import Module
 from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.limited import call_on_answer
-from lmrbench_data.base.source import FunctionNode, block_end, find_function, first_line, split_lines
+from lmrbench_data.base.source import FunctionNode, block_end, find_function, first_line, parse, split_lines
+from lmrbench_data.base.splice import bound_names
 from lmrbench_data.base.text import counted
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of, is_method
 from lmrbench_data.loader import read_archive
@@ -93,7 +93,7 @@ def split_source(source: str, names: Sequence[str]) -> tuple[list[str], str, lis
     nodes, lines = [find_function(source, name).node for name in names], split_lines(source)
     taken = {number for node in nodes for number in range(first_line(node) - 1, block_end(lines, node))}
     rest = "".join(line for number, line in enumerate(lines) if number not in taken)
-    return [_without_docstring(lines, node) for node in nodes], rest, list(Module("", source).defined)
+    return [_without_docstring(lines, node) for node in nodes], rest, list(bound_names(parse(source).body))
 
 
 def _without_docstring(lines: list[str], node: FunctionNode) -> str:

@@ -1,4 +1,4 @@
-"""The question about a failed answer, from the template `prompt_e1.md`, and the parser of the model's reply.
+"""The question about a failed answer, from the template `prompt_e2.md`, and the parser of the model's reply.
 
 The LMR-BENCH paper names five classes of errors (Section 5.3, Figure 7); the prompt defines them in our words. An
 answer may show several; exactly one of them is the primary one, which counts in shares that sum to 1. Unlike the judge,
@@ -27,7 +27,7 @@ from ...base.text import counted, cut, one_line
 from ...dataset.result_rows import ResultRow
 from ...dataset.rows import TRACKS, DatasetRow
 
-TEMPLATE = Path(__file__).resolve().parent / "prompt_e1.md"
+TEMPLATE = Path(__file__).resolve().parent / "prompt_e2.md"
 SOURCES = ("candidate", "paper", "reference", "repository", "tests")
 #: Limits on the part of the tests' report that is shown: cases, and characters of each detail.
 MAX_CASES = 12
@@ -173,7 +173,7 @@ def _without_blanks(text: str) -> str:
 
 @functools.cache
 def prompt_version() -> str:
-    """`e1-` and a hash of the template and the schema."""
+    """`e2-` and a hash of the template and the schema."""
     return version_of(TEMPLATE, SCHEMA)
 
 
