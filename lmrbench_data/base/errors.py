@@ -22,7 +22,7 @@
 
 Signals that the package catches itself, which no user meets:
 
-    CostLimit, NotAllowed, RequestFailed, StreamError, TooLargeError, TooMuchError,
+    CostLimit, NotAllowed, RequestFailed, RunEnds, StreamError, TooLargeError, TooMuchError,
     Unreadable, UnsupportedOutput
 """
 

@@ -119,7 +119,7 @@ MISTAKES: list[tuple[Sequence[str], int, str]] = [
     (["evaluate", "gold", "--dataset", "empty", *LOCAL], 1, r"empty: no README\.md"),
     ([*TOY, "--out", "/dev/null/run"], 1, r"/dev/null/run: cannot be written \(Not a directory\)"),
     ([*TOY, "--out", "toy"], 1, "toy: is not a run folder and not empty"),
-    (["evaluate", "name\n\x1b[2Jescapes.txt", "--dataset", "toy", *LOCAL], 1, "no rows; a row needs instance_id"),
+    (["evaluate", "name\n\x1b[2Jescapes.txt", "--dataset", "toy", *LOCAL], 1, "no rows; a prediction needs"),
     (["report", "run", "--out", "/dev/null/report.md"], 1, "/dev/null"),
     (["report", "run", "--out", "empty"], 1, "--out: empty: give a name that ends in"),
     (["tasks", "show", "dpo-preference-los"], 1, r"los \(did you mean 'dpo-preference-loss'\?\)"),

@@ -9,14 +9,17 @@ import functools
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from lmrbench_data.base.errors import InfraError
 
 from .base import Limits, Outcome, Sandbox
-from .bwrap import BwrapSandbox
-from .docker import DockerSandbox
 from .turns import Run
 from .zygote import GoneError, Zygote
+
+if TYPE_CHECKING:  # they need more libraries than the container of a Harbor task has
+    from .bwrap import BwrapSandbox
+    from .docker import DockerSandbox
 
 #: Largest number of idle zygotes; beyond it, the one that has been idle longest is ended.
 MAX_IDLE = 8
@@ -30,7 +33,7 @@ class SharedSandbox(Sandbox):
 
     official = False
 
-    def __init__(self, wall: DockerSandbox | BwrapSandbox) -> None:
+    def __init__(self, wall: "DockerSandbox | BwrapSandbox") -> None:
         """Zygotes are started in `wall` as answers come."""
         self._wall, self.name = wall, f"{wall.name}-shared"
         self._lock = threading.Lock()
