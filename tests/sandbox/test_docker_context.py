@@ -140,7 +140,7 @@ def test_proxies_of_the_client_do_not_enter_containers(client: Path, toy_row: di
     proxies = {f"{name}Proxy": "http://robin:hunter2@10.0.0.1:3128" for name in ("http", "https", "ftp", "all")}
     (client / "config.json").write_text(json.dumps({"proxies": {"default": {**proxies, "noProxy": "example.org"}}}))
     names = "import os; return sorted(os.environ)"
-    with DockerSandbox() as alone, SharedSandbox() as shared:
+    with DockerSandbox() as alone, SharedSandbox(DockerSandbox()) as shared:
         for sandbox in (alone, shared):
             outcome = sandbox.run(sandbox.prepare(toy_row["docker_image"]), workspace_of(names), Limits(60, 256))
             seen = output_of(outcome)

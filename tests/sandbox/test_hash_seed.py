@@ -21,7 +21,7 @@ SANDBOXES = [
     "local",
     pytest.param("bwrap", marks=pytest.mark.bwrap),
     pytest.param("docker", marks=pytest.mark.docker),
-    pytest.param("shared", marks=pytest.mark.docker),
+    pytest.param("docker_shared", marks=pytest.mark.docker),
 ]
 
 
