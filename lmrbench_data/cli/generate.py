@@ -66,7 +66,7 @@ def prompt(
 
     Example: lmrbench generate prompt dpo-preference-loss --setting full-repo
     """
-    from ..dataset.rows import config_of
+    from ..base.configurations import configuration_of
     from ..generation.paper_texts import paper_text
     from ..generation.prompt import build_prompt, prompt_version
 
@@ -78,7 +78,7 @@ def prompt(
         paper=paper_text(row, settings.paper, settings.paper_pages),
         max_tokens=settings.max_prompt_tokens,
     )
-    version = prompt_version(config_of(row))
+    version = prompt_version(configuration_of(row).name)
     facts: dict[str, Any] = {"tokens": built.tokens, "cut": list(built.cut), "prompt_version": version}
     facts |= {"sha256": built.sha256, "messages": list(built.messages)}
     texts = (f"--- {message['role']}\n{message['content']}\n" for message in built.messages)

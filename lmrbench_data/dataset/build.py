@@ -28,7 +28,7 @@ from ..loader import (
 )
 from ..tasks.manifest import Benchmark, load_benchmark
 from ..tasks.recordings import Recording, read_recording
-from ..tasks.task import Altered, Implementation, Instance, Task, Underspecified
+from ..tasks.task import Instance, Task
 from .card import Table, render_card, render_eval_yaml
 from .columns import columns, schema
 from .rows import DatasetRow, DeclaredCase, RowChoice
@@ -57,7 +57,7 @@ def build_row(
     """Build the row of one instance."""
     archive = pack(task.masked_repo(instance))
     tests = instance.tests
-    is_altered = isinstance(instance, Altered)  # such rows have no link to the real paper but its title
+    is_altered = instance.configuration.is_altered  # such rows have no link to the real paper but its title
     row: dict[str, Any] = {
         "instance_id": instance.instance_id,
         "category": instance.category,
@@ -95,29 +95,14 @@ def build_row(
         "canary": benchmark.canary,
         "row_sha256": "",
     }
-    if isinstance(instance, Implementation):
-        row |= {
-            "contract": instance.contract,
-            "goal_file": instance.goal_file,
-            "goal_function": instance.goal_function,
-            "class_name": instance.goal_function.rpartition(".")[0],
-            "golden_file": task.golden_files(instance)[instance.goal_file],
-        }
-    else:
-        golden = task.golden_files(instance)
-        row |= {
-            "goals": [{"file": name, "functions": list(functions)} for name, functions in instance.goals.items()],
-            "golden_files": [{"path": name, "text": text} for name, text in golden.items()],
-        }
-    if isinstance(instance, Altered):
+    row |= instance.columns(task.golden_files(instance))
+    if is_altered:
         row["choices"] = list(_choices(task, instance))
-    if isinstance(instance, Underspecified):
-        row |= {"cpu_budget_s": instance.cpu_budget_s, "difficulty": instance.difficulty}
     full = {**row, "row_sha256": row_sha256(row)}
     return cast(DatasetRow, {column.name: full[column.name] for column in columns() if column.name in full})
 
 
-def _choices(task: Task, instance: Altered) -> Iterator[RowChoice]:
+def _choices(task: Task, instance: Instance) -> Iterator[RowChoice]:
     """Yield the choices of a paper with the recorded outputs of their options."""
     options = {item.instance_id: item for item in task.options}
     for choice in task.choices:
@@ -129,7 +114,7 @@ def _choices(task: Task, instance: Altered) -> Iterator[RowChoice]:
             "question": choice.question,
             "published": choice.published,
             "stated": instance.option_of(choice),
-            "open": isinstance(instance, Underspecified) and choice.name in instance.open,
+            "open": choice.name in instance.open,
             "cases": [case["name"] for case in recordings[choice.published].cases if choice.is_tested_by(case)],
             "options": [{"name": option, "expected": found.outputs} for option, found in recordings.items()],
         }

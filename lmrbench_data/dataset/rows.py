@@ -1,19 +1,21 @@
 """The rows of the dataset: their columns, and what they say."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Annotated, Any, NotRequired, TypedDict
+from collections.abc import Collection, Iterable, Sequence
+from typing import Annotated, NotRequired, TypedDict
 
+from ..base.configurations import configuration_of, configurations_with
 from ..base.errors import ArgumentError, InputError
 from ..base.near import did_you_mean
 from ..base.shares import RANKED_BY
-from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED, row_sha256
+from ..loader import FUNCTION, row_sha256
 from ..tasks.experiments import EASY, HARD
 
 #: A model sees instruction, paper and repository; in the track `contract` also the contract.
 TRACKS = tuple(RANKED_BY)
-#: Configurations whose rows mask one function, and those that mask all functions of a method.
-SINGLE, METHODS = (FUNCTION,), (METHOD, COUNTERFACTUAL, UNDERSPECIFIED)
+#: Configurations by what their rows have: one function, all functions of a method, choices, experiments.
+SINGLE, METHODS = (FUNCTION,), configurations_with("is_method")
+ALTERED, EXPERIMENTS = configurations_with("is_altered"), configurations_with("has_experiments")
 
 
 class DeclaredCase(TypedDict):
@@ -130,18 +132,18 @@ class DatasetRow(TypedDict):
         Annotated[
             list[RowChoice],
             "Decisions of the method with their options (configurations counterfactual and underspecified).",
-            (COUNTERFACTUAL, UNDERSPECIFIED),
+            ALTERED,
         ]
     ]
     cpu_budget_s: NotRequired[
-        Annotated[int, "CPU seconds that experiments may take (configuration underspecified).", (UNDERSPECIFIED,)]
+        Annotated[int, "CPU seconds that experiments may take (configuration underspecified).", EXPERIMENTS]
     ]
     difficulty: NotRequired[
         Annotated[
             str,
             "`easy`: the paper leaves some decisions open; `hard`: all, and one table mixes them "
             "(configuration underspecified).",
-            (UNDERSPECIFIED,),
+            EXPERIMENTS,
         ]
     ]
     context_files: Annotated[list[str], "Files that standard prompting shows beside the goal file."]
@@ -175,7 +177,12 @@ def goals_of(row: DatasetRow) -> dict[str, list[str]]:
 
 def is_method(row: DatasetRow) -> bool:
     """Whether a row asks for several functions."""
-    return "goals" in row
+    return configuration_of(row).is_method
+
+
+def config_of(row: DatasetRow) -> str:
+    """Return the name of the configuration that a row belongs to."""
+    return configuration_of(row).name
 
 
 def only_functions(rows: Iterable[DatasetRow], tool: str) -> None:
@@ -184,22 +191,8 @@ def only_functions(rows: Iterable[DatasetRow], tool: str) -> None:
     Args:
         tool: the tool that needs it, as the subject of the message.
     """
-    if method := next((row["instance_id"] for row in rows if is_method(row)), ""):
+    if method := next((row["instance_id"] for row in rows if configuration_of(row).is_method), ""):
         raise InputError(f"{method}: a method; {tool} needs instances with one goal function (configuration function)")
-
-
-def is_altered(row: Mapping[str, Any]) -> bool:
-    """Tell whether the paper of a row is altered: its choices have other options, or are left open."""
-    return "choices" in row
-
-
-def config_of(row: DatasetRow) -> str:
-    """Return the configuration that a row belongs to."""
-    if not is_method(row):
-        return FUNCTION
-    if "cpu_budget_s" in row:
-        return UNDERSPECIFIED
-    return COUNTERFACTUAL if is_altered(row) else METHOD
 
 
 def contract_of(row: DatasetRow) -> str:
@@ -248,7 +241,7 @@ def content_sha256(row: DatasetRow) -> str:
     No trial depends on the benchmark's version, nor on a published paper's text; checks of altered papers depend on
     their texts. A difficulty counts if it is `hard`, under the name that it had when the proofs were made.
     """
-    paper = row["paper_text"] if is_altered(row) else ""
+    paper = row["paper_text"] if configuration_of(row).is_altered else ""
     content = {**row, "benchmark_version": "", "paper_text": paper}
     if content.pop("difficulty", EASY) == HARD:
         content["level"] = HARD

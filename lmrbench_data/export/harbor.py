@@ -25,12 +25,13 @@ from lmrbench_evaluate.runner import runner_sha256
 from lmrbench_evaluate.sandbox.base import START_S
 from lmrbench_evaluate.sandbox.meter import wall_limit
 
+from ..base.configurations import configuration_of
 from ..base.errors import InputError
 from ..base.files import write_atomically
 from ..base.jobs import Progress
 from ..base.version import __version__
 from ..dataset.load import load_rows
-from ..dataset.rows import DatasetRow, check_contracts, choose_rows, config_of, golden_files_of
+from ..dataset.rows import DatasetRow, check_contracts, choose_rows, golden_files_of
 from ..generation.settings import AgentSettings
 from ..generation.workspace import REPO, TASK, workspace_files
 from ..loader import CONFIGS, File, NoConfigError
@@ -79,7 +80,7 @@ def export_harbor(settings: HarborSettings, progress: Progress | None = None) ->
     for row in rows:
         files = harbor_task(row, track=settings.track, network=settings.network)
         write_folder(settings.out / row["instance_id"], files)
-        progress.step(config_of(row))
+        progress.step(configuration_of(row).name)
     write_atomically(registry, json.dumps(list(_datasets(settings.out)), indent=1) + "\n")
     return [row["instance_id"] for row in rows]
 
@@ -134,11 +135,11 @@ def harbor_task(row: DatasetRow, *, track: str = "paper", network: str = "public
 
 def _task(row: DatasetRow, track: str, network: str) -> dict[str, Any]:
     """Return the content of task.toml."""
-    tests = row["tests"]
+    tests, config = row["tests"], configuration_of(row).name
     policy = {"network_mode": "public" if network == "public" else "no-network"}
     # Hosts that a run opens to install an agent are then closed while it works, and closed to the verifier.
     phase = {} if network == "public" else policy
-    description = f"Reproduce {row['paper_title']} ({config_of(row)})"
+    description = f"Reproduce {row['paper_title']} ({config})"
     return {
         "schema_version": _SCHEMA_VERSION,
         "artifacts": [f"{WORKDIR}/{REPO}"],
@@ -146,10 +147,10 @@ def _task(row: DatasetRow, track: str, network: str) -> dict[str, Any]:
             "name": f"{_ORG}/{row['instance_id']}",
             "version": row["benchmark_version"],
             "description": description,
-            "keywords": [_ORG, config_of(row), row["category"]],
+            "keywords": [_ORG, config, row["category"]],
         },
         "metadata": {
-            "config": config_of(row),
+            "config": config,
             "track": track,
             "category": row["category"],
             "paper_title": row["paper_title"],

@@ -25,12 +25,13 @@ from lmrbench_evaluate.verdict.evaluator import evaluate_repository
 from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
 
 from ..base.archive import gzip_bytes
+from ..base.configurations import configuration_of
 from ..base.errors import LMRBenchError
 from ..base.files import write_atomically
 from ..base.text import one_line
-from ..dataset.rows import DatasetRow, config_of
+from ..dataset.rows import DatasetRow
 from ..generation.answer_patch import TooMuchError, read_folder
-from ..loader import FUNCTION, read_archive
+from ..loader import read_archive
 
 ROW, REWARDS, VERDICT = "row.json.gz", "reward.json", "verdict.json"
 #: `nobody`: nothing else in a container runs as this user.
@@ -97,9 +98,9 @@ def rewards(row: DatasetRow, verdict: Verdict) -> dict[str, float]:
         "reward": float(verdict.core_status is Status.PASSED),
         "core_cases": sum(core) / len(core) if core else 0.0,
     }
-    if config_of(row) == FUNCTION:
+    if configuration_of(row).has_contract:
         found["robust"] = float(verdict.status is Status.PASSED)
-    if "choices" in row:
+    if configuration_of(row).is_altered:
         facts = {"choices": verdict.choices, "searches_table": verdict.searches_table}
         readings = [choice["reading"] for choice in counted_choices(facts)]
         for reading in (STATED, PUBLISHED):
@@ -121,7 +122,7 @@ def verdict_facts(row: DatasetRow, verdict: Verdict) -> dict[str, Any]:
         "duration_s": verdict.duration_s,
         "log": verdict.log,
     }
-    if config_of(row) != FUNCTION:
+    if configuration_of(row).is_method:
         facts |= {"functions": verdict.functions(declared), "experiments": verdict.experiments(declared)}
     if verdict.choices:
         facts["choices"] = list(verdict.choices)

@@ -2,11 +2,11 @@
 
 import hashlib
 
+from ..base.configurations import configuration_of
 from ..base.errors import ArgumentError, InputError
 from ..base.files import write_atomically
 from ..base.paths import cache_folder
-from ..dataset.rows import DatasetRow, config_of
-from ..loader import COUNTERFACTUAL, UNDERSPECIFIED
+from ..dataset.rows import DatasetRow
 from ..papers.fetch import PaperStore, paper_key
 from ..papers.parse import PARSER, parse_pdf
 
@@ -26,7 +26,7 @@ def paper_text(row: DatasetRow, form: str, pages: str = "") -> str:
         ArgumentError: no such form, or pages of a form that has none.
         InputError: the PDF is missing, or cannot be read.
     """
-    if form.startswith("pdf-") and config_of(row) in (COUNTERFACTUAL, UNDERSPECIFIED):
+    if form.startswith("pdf-") and configuration_of(row).is_altered:
         raise ArgumentError(
             "paper", f"{row['instance_id']}: its paper differs from the published PDF; choose text or none"
         )

@@ -17,15 +17,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..base.configurations import CONFIGURATIONS, configuration_of
 from ..base.errors import ArgumentError, InputError
 from ..chat.client import CHARACTERS_PER_TOKEN, Message
-from ..dataset.rows import DatasetRow, config_of, contract_of, goals_of, is_method
-from ..loader import CONFIGS, FUNCTION, File, read_archive
+from ..dataset.rows import DatasetRow, contract_of, goals_of
+from ..loader import FUNCTION, File, read_archive
 from ..tasks.environments import versions_in
 from .workspace import missing_parts
 
-#: Configuration of the dataset → template of its prompts.
-TEMPLATES = {FUNCTION: "prompt_v1.md", **dict.fromkeys(CONFIGS[1:], "method_prompt_v1.md")}
 #: Setting → (is the goal file shown, which other code is shown).
 SETTINGS: dict[str, tuple[bool, str]] = {
     "standard": (True, "related"),
@@ -72,7 +71,7 @@ class Prompt:
 @functools.cache
 def prompt_version(config: str = FUNCTION) -> str:
     """Return the version of a configuration's prompt: `v1-` and a hash of its template."""
-    template = TEMPLATES[config]
+    template = CONFIGURATIONS[config].prompt
     version = template.rpartition("_")[2].removesuffix(".md")
     return f"{version}-{hashlib.sha256(_read(template).encode()).hexdigest()[:8]}"
 
@@ -150,7 +149,7 @@ def _ever_shorter(parts: Parts) -> Iterator[Parts]:
 
 
 def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
-    sections = _sections(TEMPLATES[config_of(row)])
+    sections = _sections(configuration_of(row).prompt)
     goals = goals_of(row)
     user = sections["user"].render(
         goals=[(name, names, _fenced(dict(parts.goals).get(name, ""), name)) for name, names in goals.items()],
@@ -161,7 +160,7 @@ def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
         contract=contract_of(row) if track == "contract" else "",
         versions=versions_in(row["docker_image"]),
         heading=HEADINGS[SETTINGS[setting][1]],
-        missing_parts="" if is_method(row) else missing_parts(row),
+        missing_parts=missing_parts(row),
         code=[(f"`{name}`", _fenced(text, name)) for name, text in parts.code],
     )
     user = user.strip()

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from lmrbench_evaluate.predictions.prediction import AnswerKey, Prediction
 from lmrbench_evaluate.rebuild.workspace import rebuild
 
+from ..base.configurations import configuration_of
 from ..base.errors import ArgumentError
 from ..base.files import now
 from ..base.jobs import Progress
@@ -23,7 +24,7 @@ from ..chat.budget import Tokens
 from ..chat.client import ChatClient, Completion, RequestFailed
 from ..chat.jobs import do_jobs
 from ..chat.refusals import Cause
-from ..dataset.rows import DatasetRow, check_contracts, choose_rows, config_of
+from ..dataset.rows import DatasetRow, check_contracts, choose_rows
 from .answer_log import AnswerLog, AnswerSummary, model_name
 from .paper_texts import paper_text
 from .prompt import Prompt, build_prompt, prompt_version
@@ -232,7 +233,7 @@ def _build(settings: SamplingSettings, row: DatasetRow, paper: str, cuts: int = 
 
 def _version(row: DatasetRow) -> dict[str, str]:
     """Return the versions of an instance and its prompt."""
-    return {"row_sha256": row["row_sha256"], "prompt_version": prompt_version(config_of(row))}
+    return {"row_sha256": row["row_sha256"], "prompt_version": prompt_version(configuration_of(row).name)}
 
 
 def _problem(completion: Completion, row: DatasetRow) -> str:

@@ -17,11 +17,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from ..base.configurations import configuration_of
 from ..base.errors import InputError
 from ..base.files import read_regular, write_atomically
 from ..base.git import run_git
 from ..dataset.masked import lacks_helpers, other_masked_functions
-from ..dataset.rows import DatasetRow, contract_of, goals_of, is_method
+from ..dataset.rows import DatasetRow, contract_of
 from ..loader import File, read_archive, unpack
 from ..tasks.environments import versions_in
 
@@ -66,10 +67,10 @@ def write_workspace(row: DatasetRow, folder: Path, *, track: str = "paper") -> P
     made = next((path for path in (folder, folder / REPO) if not path.exists()), None)
     try:
         repo = unpack(row, folder / REPO)
+        message = f"{row['repo_name']}, {configuration_of(row).masked} masked"
         run_git(repo, "init", "--quiet", "--initial-branch=main", "--template=")
         run_git(repo, "add", "--all", "--force")
-        what = "a method" if is_method(row) else "one function"
-        run_git(repo, "commit", "--quiet", "--no-verify", "--message", f"{row['repo_name']}, {what} masked")
+        run_git(repo, "commit", "--quiet", "--no-verify", "--message", message)
         for name, file in files.items():
             if not name.startswith(f"{REPO}/"):
                 (folder / name).write_bytes(file.data)
@@ -90,8 +91,8 @@ def task_text(row: DatasetRow, track: str, *, has_git: bool, has_network: bool =
     template: Any = jinja2.Template(text, undefined=undefined, trim_blocks=True, keep_trailing_newline=True)
     return template.render(  # type: ignore[no-any-return]
         row=row,
-        goals=goals_of(row) if is_method(row) else {},
-        missing_parts="" if is_method(row) else missing_parts(row, f"{REPO}/"),
+        goals=row.get("goals", ()),
+        missing_parts=missing_parts(row, f"{REPO}/"),
         contract=contract_of(row) if track == "contract" else "",
         versions=versions_in(row["docker_image"]),
         network="Do not use the network." if has_network else "There is no network.",
@@ -108,6 +109,8 @@ def missing_parts(row: DatasetRow, folder: str = "") -> str:
     Args:
         folder: the folder of the repository as the reader sees it, with a slash at the end.
     """
+    if configuration_of(row).is_method:
+        return ""
     text, others = "", other_masked_functions(row)
     if others:
         places = [f"{', '.join(f'`{name}`' for name in names)} in `{folder}{path}`" for path, names in others.items()]

@@ -99,7 +99,7 @@ def _check_options(where: str, chosen: Mapping[str, str], choices: Sequence[Choi
 
 def instance_facts(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that all instances share."""
-    names = {item.name for item in dataclasses.fields(Instance)} - {"goals", "removed"}
+    names = {item.name for item in dataclasses.fields(Instance)} - {"goals", "removed", "contract", "shown_siblings"}
     lists = {key: tuple(raw.get(key, ())) for key in ("context_files", "depends_on", "evidence")}
     tests = Tests(**{**raw["tests"], "seeds": tuple(raw["tests"]["seeds"])})
     own = {key: value for key, value in raw.items() if key in names}

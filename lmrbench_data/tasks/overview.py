@@ -15,7 +15,7 @@ from ..loader import METHOD
 from .manifest import load_benchmark
 from .readers import choice_attempts, configuration_totals, read_readers
 from .recordings import last_recording
-from .task import Implementation, Instance, Task
+from .task import Instance, Task
 from .task_folders import choose_folders, load_tasks
 
 PAGE = "README.md"
@@ -64,7 +64,7 @@ def _view(task: Task, item: Instance, track: str) -> dict[str, Any]:
         "category": item.category,
         "paper": dict(task.paper),
         "instruction": task.instruction_of(item),
-        **({"contract": item.contract} if track == "contract" and isinstance(item, Implementation) else {}),
+        **({"contract": item.contract} if track == "contract" and item.configuration.has_contract else {}),
         "paper_text": task.paper_of(item, recording.tables if recording else None),
         "goals": {name: list(functions) for name, functions in item.goals.items()},
         "context_files": list(item.context_files),

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ..base.configurations import CONFIGURATIONS, Configuration
 from ..base.errors import InputError
 from ..base.paths import has_variants
 from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED, File
 from .choices import Choice, render_paper, with_options
 from .environments import load_environments
-from .experiments import EASY, OPEN, Tables, experiment_files, tables_section
+from .experiments import OPEN, Tables, experiment_files, tables_section
 from .masking import mask_files
 
 #: Folder of a task that holds the recorded outputs of its references.
@@ -35,7 +36,7 @@ class Tests:
 class Instance:
     """Masked functions of a repository, and how an answer is tested: one row of the dataset."""
 
-    config: ClassVar[str] = FUNCTION
+    configuration: ClassVar[Configuration]
     """The configuration of the dataset that the row belongs to."""
     instance_id: str
     category: str
@@ -52,16 +53,56 @@ class Instance:
     """Passages of the repository that settle doubts, for people; rows have them because proofs hash whole rows."""
     equivalent_mutants: Mapping[str, str] = field(default_factory=dict)
     """Mutants that behave like the reference (`dataset check --mutants` lists them) → reason."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Implementation(Instance):
-    """One goal function of a task: a row of the configuration `function`."""
-
-    contract: str
+    contract: str = ""
     """The conventions that paper and repository leave open; the contract track shows them."""
     shown_siblings: Mapping[str, str] = field(default_factory=dict)
     """Instances of the same paper whose goal functions this one calls → reason; all others are masked."""
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    """Choice → option, for the choices that differ from the published method."""
+    open: tuple[str, ...] = ()
+    """The choices that the paper leaves open; `chosen` has those whose true option was not published."""
+    tables: tuple[str, ...] = ()
+    """Tables of experiments.py whose numbers under the true options the paper reports."""
+    equal_outsiders: Mapping[str, str] = field(default_factory=dict)
+    """Outsiders of `dataset check` that may give the same tables, `<choice> <change>` → reason."""
+    cpu_budget_s: int = 0
+    """CPU seconds that experiments may take."""
+    difficulty: str = ""
+    """One of DIFFICULTIES; empty without experiments."""
+
+    @property
+    def config(self) -> str:
+        """Name of the configuration."""
+        return self.configuration.name
+
+    def option_of(self, choice: Choice) -> str:
+        """Return the option that the instance's reference implements."""
+        return self.chosen.get(choice.name, choice.published)
+
+    def published_repo(self, task: "Task") -> dict[str, File]:
+        """Return the published repository, whose goal functions are masked for a model."""
+        return dict(task.repo)
+
+    def instruction_with(self, choices: Sequence[Choice]) -> str:
+        """Return the request that every track shows."""
+        return self.instruction
+
+    def columns(self, golden: Mapping[str, str]) -> dict[str, Any]:
+        """Return the columns of the row that only some configurations have.
+
+        Args:
+            golden: file → text of the reference.
+        """
+        return {
+            "goals": [{"file": name, "functions": list(functions)} for name, functions in self.goals.items()],
+            "golden_files": [{"path": name, "text": text} for name, text in golden.items()],
+        }
+
+
+class Implementation(Instance):
+    """One goal function of a task: a row of the configuration `function`."""
+
+    configuration: ClassVar[Configuration] = CONFIGURATIONS[FUNCTION]
 
     @property
     def goal_file(self) -> str:
@@ -73,43 +114,54 @@ class Implementation(Instance):
         """The qualified name of the goal function."""
         return self.goals[self.goal_file][0]
 
+    def published_repo(self, task: "Task") -> dict[str, File]:
+        """Return it with siblings masked unless `shown_siblings` names them: none may show the answer to another."""
+        repo = dict(task.repo)
+        for other in task.siblings:
+            if other.instance_id not in {self.instance_id, *self.shown_siblings}:
+                repo = mask_files(repo, other.goals, other.removed, keep_imports=True)
+        return repo
+
+    def columns(self, golden: Mapping[str, str]) -> dict[str, Any]:
+        """Return the columns on the one function."""
+        return {
+            "contract": self.contract,
+            "goal_file": self.goal_file,
+            "goal_function": self.goal_function,
+            "class_name": self.goal_function.rpartition(".")[0],
+            "golden_file": golden[self.goal_file],
+        }
+
 
 class Method(Instance):
     """All functions of a paper's contribution: a row of the configuration `method`."""
 
-    config: ClassVar[str] = METHOD
+    configuration: ClassVar[Configuration] = CONFIGURATIONS[METHOD]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Altered(Method):
     """A method with options that were not published: a row of the configuration `counterfactual`."""
 
-    chosen: Mapping[str, str]
-    """Choice → option, for the choices that differ from the published method."""
-
-    config: ClassVar[str] = COUNTERFACTUAL
-
-    def option_of(self, choice: Choice) -> str:
-        """Return the option that the instance's reference implements."""
-        return self.chosen.get(choice.name, choice.published)
+    configuration: ClassVar[Configuration] = CONFIGURATIONS[COUNTERFACTUAL]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Underspecified(Altered):
     """A method whose paper leaves choices open: a row of the configuration `underspecified`."""
 
-    open: tuple[str, ...]
-    """The open choices; `chosen` has those whose true option was not published."""
-    tables: tuple[str, ...]
-    """Tables of experiments.py whose numbers under the true options the paper reports."""
-    cpu_budget_s: int
-    """CPU seconds that experiments may take."""
-    difficulty: str = EASY
-    """One of DIFFICULTIES."""
-    equal_outsiders: Mapping[str, str] = field(default_factory=dict)
-    """Outsiders of `dataset check` that may give the same tables, `<choice> <change>` → reason."""
+    configuration: ClassVar[Configuration] = CONFIGURATIONS[UNDERSPECIFIED]
 
-    config: ClassVar[str] = UNDERSPECIFIED
+    def published_repo(self, task: "Task") -> dict[str, File]:
+        """Return it with the experiments of its tables."""
+        return {**task.repo, **experiment_files(task.folder)}
+
+    def instruction_with(self, choices: Sequence[Choice]) -> str:
+        """Return the request, which names the open decisions and the budget."""
+        questions = "".join(f"- {choice.question}\n" for choice in choices if choice.name in self.open)
+        return f"{self.instruction}\n\n{OPEN.format(questions=questions, cpu_s=self.cpu_budget_s)}"
+
+    def columns(self, golden: Mapping[str, str]) -> dict[str, Any]:
+        """Return those of a method, and what an answer may spend."""
+        return {**super().columns(golden), "cpu_budget_s": self.cpu_budget_s, "difficulty": self.difficulty}
 
 
 @dataclass(frozen=True)
@@ -143,12 +195,7 @@ class Task:
 
     def instances_of(self, config: str) -> tuple[Instance, ...]:
         """Return the instances of one configuration."""
-        return {
-            FUNCTION: self.siblings,
-            METHOD: (self.method,) if self.method else (),
-            COUNTERFACTUAL: self.counterfactuals,
-            UNDERSPECIFIED: self.underspecified,
-        }[config]
+        return tuple(item for item in self.every_instance if item.config == config)
 
     @property
     def options(self) -> tuple[Altered, ...]:
@@ -158,8 +205,11 @@ class Task:
         facts = {item.name: getattr(self.method, item.name) for item in dataclasses.fields(self.method)}
         return tuple(
             Altered(
-                **{**facts, "instance_id": self.option_id(choice, option)},
-                chosen={choice.name: option} if option != choice.published else {},
+                **{
+                    **facts,
+                    "instance_id": self.option_id(choice, option),
+                    "chosen": {choice.name: option} if option != choice.published else {},
+                }
             )
             for choice in self.choices
             for option in choice.options
@@ -183,7 +233,7 @@ class Task:
     @property
     def implementations(self) -> tuple[Implementation, ...]:
         """The selected instances that are implementations."""
-        return tuple(item for item in self.instances if isinstance(item, Implementation))
+        return tuple(item for item in self.siblings if item in self.instances)
 
     @functools.cached_property
     def image_tag(self) -> str:
@@ -195,20 +245,11 @@ class Task:
         return environment.tag
 
     def golden_repo(self, instance: Instance) -> dict[str, File]:
-        """Return the repository with the goal functions of an instance.
+        """Return the repository with the goal functions of an instance, those of choices by the instance's options.
 
-        For an implementation, siblings are masked unless `shown_siblings` names them: no instance may show the answer
-        to another. A method is everything that is masked anywhere, so its repository is whole. The functions of choices
-        are those of the instance's options, and an underspecified instance has the experiments of its tables.
+        A method is everything that is masked anywhere, so its repository is whole.
         """
-        repo = self._shown_repo(instance)
-        if isinstance(instance, Altered):
-            repo = with_options(repo, self.choices, instance.chosen)
-        if isinstance(instance, Implementation):
-            for other in self.siblings:
-                if other.instance_id not in {instance.instance_id, *instance.shown_siblings}:
-                    repo = mask_files(repo, other.goals, other.removed, keep_imports=True)
-        return repo
+        return with_options(instance.published_repo(self), self.choices, instance.chosen)
 
     def golden_files(self, instance: Instance) -> dict[str, str]:
         """Return the reference's goal files, siblings masked as in `golden_repo`."""
@@ -220,29 +261,19 @@ class Task:
 
         It is made of the published reference, so it is the same for a method and its counterfactuals.
         """
-        repo = self.golden_repo(instance) if isinstance(instance, Implementation) else self._shown_repo(instance)
-        keep_imports = isinstance(instance, Implementation)
+        repo, keep_imports = instance.published_repo(self), not instance.configuration.is_method
         return mask_files(repo, instance.goals, instance.removed, keep_imports=keep_imports)
-
-    def _shown_repo(self, instance: Instance) -> dict[str, File]:
-        """Return the published repository, with the experiments of an underspecified instance."""
-        experiments = experiment_files(self.folder) if isinstance(instance, Underspecified) else {}
-        return {**self.repo, **experiments}
 
     def paper_of(self, instance: Instance, tables: Tables | None = None) -> str:
         """Return the paper that a model sees; the tables are recorded results of an underspecified instance."""
-        chosen = instance.chosen if isinstance(instance, Altered) else {}
+        chosen = instance.chosen
         texts = {item.name: item.texts[chosen[item.name]] for item in self.choices if item.name in chosen}
-        if isinstance(instance, Underspecified):
-            texts |= {item.name: item.open_text for item in self.choices if item.name in instance.open}
+        texts |= {item.name: item.open_text for item in self.choices if item.name in instance.open}
         return render_paper(self.paper_source, texts) + tables_section(tables or {})
 
     def instruction_of(self, instance: Instance) -> str:
-        """Return the request that every track shows; an underspecified one names the open decisions and the budget."""
-        if not isinstance(instance, Underspecified):
-            return instance.instruction
-        questions = "".join(f"- {choice.question}\n" for choice in self.choices if choice.name in instance.open)
-        return f"{instance.instruction}\n\n{OPEN.format(questions=questions, cpu_s=instance.cpu_budget_s)}"
+        """Return the request that every track shows."""
+        return instance.instruction_with(self.choices)
 
     def evidence(self, instance: Instance) -> list[str]:
         """Return `evidence`, and the files in `depends_on` that are not Python."""
@@ -259,4 +290,4 @@ class Task:
         if not has_variants(self.folder.parent):
             raise InputError("variants exist only in a checkout: git clone https://github.com/lmr-bench/lmr-bench")
         folder = self.folder / "variants" / instance.instance_id / kind
-        return sorted(folder.glob("*.py" if isinstance(instance, Implementation) else "*/"))
+        return sorted(folder.glob("*/" if instance.configuration.is_method else "*.py"))

@@ -20,7 +20,7 @@ from ..base.strict_yaml import check, read_yaml
 from ..loader import CONFIGS, COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED
 from .choices import read_choices, read_text
 from .method_file import METHOD_FILE, altered_id, instance_facts, read_counterfactuals, read_method, read_underspecified
-from .task import Implementation, Instance, Method, Task
+from .task import Implementation, Instance, Task
 
 #: Copies that editors, Jupyter and merges leave beside a file.
 _COPY = re.compile(
@@ -202,7 +202,7 @@ def _check_files(task: Task, item: Instance, where: str) -> None:
     for key, names in {
         "context_files": item.context_files,
         "depends_on": item.depends_on,
-        "goals" if isinstance(item, Method) else "goal_file": item.goals,
+        "goals" if item.configuration.is_method else "goal_file": item.goals,
         "remove": item.removed,
     }.items():
         if missing := [name for name in names if name not in task.repo]:
@@ -212,10 +212,9 @@ def _check_files(task: Task, item: Instance, where: str) -> None:
         raise InputError(f"{where}: tests.file: no file {item.tests.file!r} in {task.name}/")
     if cases.resolve().is_relative_to((task.folder / "repo").resolve()):
         raise InputError(f"{where}: tests.file: models see repo/; move the cases out of it")
-    if isinstance(item, Implementation):
-        others = {other.instance_id for other in task.siblings} - {item.instance_id}
-        if unknown := item.shown_siblings.keys() - others:
-            raise InputError(f"{where}: shown_siblings: {min(unknown)!r} is not another instance of this paper")
+    others = {other.instance_id for other in task.siblings} - {item.instance_id}
+    if unknown := item.shown_siblings.keys() - others:
+        raise InputError(f"{where}: shown_siblings: {min(unknown)!r} is not another instance of this paper")
     for path, removed in item.removed.items():
         for name in removed:
             if any(f"{goal}.".startswith(f"{name}.") for goal in item.goals.get(path, ())):

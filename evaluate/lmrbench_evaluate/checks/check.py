@@ -24,7 +24,7 @@ from lmrbench_data.base.text import counted
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.recordings import read_recording
-from lmrbench_data.tasks.task import Altered, Instance, Task, Underspecified
+from lmrbench_data.tasks.task import Instance, Task
 from lmrbench_data.tasks.task_folders import read_tasks
 
 from ..sandbox.base import Sandbox
@@ -135,7 +135,7 @@ def plan(
     except (InputError, StreamError) as error:
         findings.append(Finding.of(item.instance_id, "recording", str(error)))
         return Plan(task, item, findings, result=f"error: {error}")
-    if isinstance(item, Altered):
+    if item.configuration.is_altered:
         problems = [*choice_problems(row), *option_problems(task)]
         notes += [Finding(**vars(problem)) for problem in problems]
     checked = Plan(task, item, [*findings, *notes], row, proof_of(task, item, row))
@@ -158,7 +158,7 @@ def _jobs(plans: Iterable[Plan], sandbox: Sandbox, quick: bool) -> Iterator[Job]
         task, image = own[0].task, images[own[0].task.image_tag]
         jobs: list[Job] = []
         # An altered paper has the repository of its method, whose check runs the demo and the smoke tests.
-        if not quick and not all(isinstance(checked.item, Altered) for checked in own):
+        if not quick and not all(checked.item.configuration.is_altered for checked in own):
             jobs.append(Job(own, partial(_check_repository, task, sandbox, image)))
         for checked in own:
             jobs += [
@@ -166,7 +166,7 @@ def _jobs(plans: Iterable[Plan], sandbox: Sandbox, quick: bool) -> Iterator[Job]
             ]
             if not quick:
                 jobs.append(Job([checked], partial(_repeat, checked, sandbox, image)))
-                if isinstance(checked.item, Underspecified):
+                if checked.item.tables:
                     jobs.append(Job([checked], partial(_check_tables, task, checked.item, sandbox, image)))
         for job in jobs:
             for checked in job.plans:
@@ -194,7 +194,7 @@ def _check_repository(task: Task, sandbox: Sandbox, image: str) -> list[Finding]
     return [Finding.of(f"{task.name}/repo", name, error) for name, error in errors.items()]
 
 
-def _check_tables(task: Task, item: Underspecified, sandbox: Sandbox, image: str) -> list[Finding]:
+def _check_tables(task: Task, item: Instance, sandbox: Sandbox, image: str) -> list[Finding]:
     results = table_errors(task, item, read_recording(task, item).tables, sandbox, image)
     return [Finding.of(item.instance_id, name, error, note) for name, error, note in results]
 

@@ -14,7 +14,7 @@ from lmrbench_data.loader import COUNTERFACTUAL, row_sha256
 from lmrbench_data.tasks.choices import MIN_ALTERED, draw
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.recordings import Recording
-from lmrbench_data.tasks.task import Altered, Task, Underspecified
+from lmrbench_data.tasks.task import Altered, Task
 
 from ..sandbox.base import Sandbox
 from .choices import choice_problems
@@ -85,7 +85,7 @@ def of_difficulty(task: Task, difficulty: str) -> Task:
 def experiment_runs(tasks: Sequence[Task], config: str) -> int:
     """Return how often the papers' experiments run for one private row of each task."""
     items = [(task, item) for task in tasks for item in task.instances_of(config)[:1]]
-    return sum(count_runs(task, item) for task, item in items if isinstance(item, Underspecified))
+    return sum(count_runs(task, item) for task, item in items if item.tables)
 
 
 class _Steps:
@@ -170,7 +170,7 @@ def _row(task: Task, item: Altered, sandbox: Sandbox, steps: _Steps) -> DatasetR
     row = build_row(task, item, load_benchmark(task.folder.parent), task.image_tag, recording)
     if problem := next(choice_problems(row), None):
         raise InputError(str(problem))
-    if isinstance(item, Underspecified):
+    if item.tables:
         runs: list[str] = []
 
         def finished() -> None:

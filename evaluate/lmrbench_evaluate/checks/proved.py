@@ -16,12 +16,10 @@ from lmrbench_data.base.problems import Problem, Severity
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.rows import DatasetRow, content_sha256
 from lmrbench_data.tasks.choices import FOLDER as CHOICES
-from lmrbench_data.tasks.task import Altered, Instance, Task
+from lmrbench_data.tasks.task import Instance, Task
 
 from ..runner import runner_sha256
 
-#: Folders of an instance's variants.
-KINDS = ("valid", "plain", "careless", "wrong")
 FILE = "proved.json"
 
 
@@ -84,10 +82,10 @@ def proof_of(task: Task, item: Instance, row: DatasetRow) -> str:
     requires it there).
     """
     digest = hashlib.sha256(f"{content_sha256(row)} {runner_sha256()}\n".encode())
-    if isinstance(item, Altered):
+    if item.configuration.is_altered:
         for path in sorted((task.folder / CHOICES).rglob("*.py")):
             digest.update(hashlib.sha256(path.read_bytes()).digest())
-    for path in (path for kind in KINDS for path in task.variants(item, kind)):
+    for path in (path for kind in item.configuration.variants for path in task.variants(item, kind)):
         name = f"{path.parent.name}/{path.name}"
         for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
             inner = f"/{file.relative_to(path).as_posix()}" if file != path else ""

@@ -12,7 +12,7 @@ from enum import StrEnum
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.tasks.experiments import ROUNDING
 from lmrbench_data.tasks.recordings import Recording, last_recording, read_recording, write_recording
-from lmrbench_data.tasks.task import Altered, Instance, Task
+from lmrbench_data.tasks.task import Instance, Task
 
 from ..sandbox.base import Sandbox
 from ..verdict.compare import Comparison, TooLargeError, first_difference
@@ -59,7 +59,7 @@ def record_tasks(
         stale = [item for item in instances if found[item.instance_id] is None]
         done = [Recorded(name, State.UP_TO_DATE, len(old.outputs)) for name, old in found.items() if old is not None]
         if stale:
-            of_options = isinstance(stale[0], Altered) and stale[0] in task.options
+            of_options = stale[0] in task.options
             new = record_options(task, stale, sandbox) if of_options else [record(task, stale[0], sandbox)]
             done += [_keep(task, item, recording, force) for item, recording in zip(stale, new, strict=True)]
         return done
@@ -67,7 +67,7 @@ def record_tasks(
     pool = concurrent.futures.ThreadPoolExecutor(workers)
     try:
         jobs = [pool.submit(work, task, [item]) for task in tasks for item in task.instances]
-        altered = [task for task in tasks if any(isinstance(item, Altered) for item in task.instances)]
+        altered = [task for task in tasks if any(item.configuration.is_altered for item in task.instances)]
         jobs += [pool.submit(work, task, task.options) for task in altered if task.options]
         for job in concurrent.futures.as_completed(jobs):
             yield from job.result()

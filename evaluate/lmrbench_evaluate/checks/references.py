@@ -13,7 +13,7 @@ from lmrbench_data.dataset.rows import DeclaredCase
 from lmrbench_data.tasks.experiments import FILE as EXPERIMENTS
 from lmrbench_data.tasks.experiments import table_cases
 from lmrbench_data.tasks.recordings import Recording
-from lmrbench_data.tasks.task import Instance, Task, Underspecified
+from lmrbench_data.tasks.task import Instance, Task
 
 from ..rebuild.workspace import workspace_tar
 from ..sandbox.base import Ended, Limits, Sandbox
@@ -34,7 +34,7 @@ def record(task: Task, instance: Instance, sandbox: Sandbox) -> Recording:
     where, seeds = f"{task.folder / instance.tests.file}: {instance.instance_id}", instance.tests.seeds
     frames = _run(task, instance, sandbox, task.cases(instance), seeds, where)
     recording = _recording(frames, seeds, where, task.image_tag, sandbox.name)
-    if not isinstance(instance, Underspecified):
+    if not instance.tables:
         return recording
     where = f"{task.folder / EXPERIMENTS}: {instance.instance_id}"
     tables = _run(task, instance, sandbox, table_cases(instance.tables), [0], where)

@@ -12,10 +12,8 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.source import FunctionNode, block_end, find_function, first_line, parse, split_lines
 from lmrbench_data.base.text import counted
-from lmrbench_data.tasks.task import Altered, Implementation, Instance, Method, Task
+from lmrbench_data.tasks.task import Instance, Task
 
-#: Minimum number of variants of each kind.
-LEAST = {"valid": 2, "plain": 2, "careless": 1, "wrong": 5}
 #: Maximum number of words of an instruction, which asks for a method and does not dictate its code.
 MAX_INSTRUCTION = 100
 #: Minimum length of a line of a reference whose reappearance elsewhere is not a coincidence.
@@ -63,8 +61,7 @@ def static_problems(task: Task, instance: Instance, references: ReferenceLines) 
     words = len(instance.instruction.split())
     if words > MAX_INSTRUCTION:
         yield problem("instruction", f"{words} words, at most {MAX_INSTRUCTION}; move conventions to the contract")
-    if not isinstance(instance, Altered):  # whose variants are its choices' other options
-        yield from _variant_problems(task, instance)
+    yield from _variant_problems(task, instance)
     yield from leaks(task, instance, references)
 
 
@@ -74,14 +71,12 @@ def leaks(task: Task, instance: Instance, references: ReferenceLines) -> Iterato
         **{f"repo/{name}": file.data for name, file in task.masked_repo(instance).items()},
         "paper.md": task.paper_of(instance).encode(),
         "instruction": instance.instruction.encode(),
+        "contract": instance.contract.encode(),
     }
-    hidden = {*references.implementations, instance.instance_id}
-    if isinstance(instance, Implementation):
-        visible["contract"] = instance.contract.encode()
-        hidden -= instance.shown_siblings.keys()
+    hidden = {*references.implementations, instance.instance_id} - instance.shown_siblings.keys()
     for name, content in visible.items():
         # A repository of many functions repeats some plumbing, which says nothing about the method.
-        own = {instance.instance_id} if isinstance(instance, Method) and name.startswith("repo/") else set()
+        own = {instance.instance_id} if instance.configuration.is_method and name.startswith("repo/") else set()
         if found := references.leak(content, sorted(hidden - own)):
             name_of, line = found
             owner = "" if name_of == instance.instance_id else f" of {name_of}"
@@ -93,9 +88,7 @@ def _variant_problems(task: Task, instance: Instance) -> Iterator[Problem]:
     """Yield kinds with too few variants, and variants that are unreadable, unexplained or repeat another one."""
     problem = functools.partial(Problem, instance.instance_id)
     repeated: dict[str, str] = {}
-    for kind, least in LEAST.items():
-        if kind == "careless" and isinstance(instance, Method):  # a method has no contract to break
-            continue
+    for kind, least in instance.configuration.variants.items():
         paths = task.variants(instance, kind)
         folder = f"variants/{instance.instance_id}/{kind}"
         if len(paths) < least:
@@ -116,9 +109,10 @@ def _function_problem(text: str, task: Task, item: Instance, repeated: dict[str,
     Args:
         repeated: code of a function → name of the variant with it; the variant is added.
     """
-    if not isinstance(item, Implementation):
+    if item.configuration.is_method:
         return ""
-    golden = find_function(task.repo[item.goal_file].data.decode("utf-8"), item.goal_function).node
+    [(goal_file, [goal_function])] = item.goals.items()
+    golden = find_function(task.repo[goal_file].data.decode("utf-8"), goal_function).node
     repeated.setdefault(_normalised(golden), "the reference")
     try:
         tree = parse(textwrap.dedent(text))

@@ -17,7 +17,7 @@ from lmrbench_data.base.text import counted
 from lmrbench_data.loader import File
 from lmrbench_data.tasks.choices import with_options
 from lmrbench_data.tasks.experiments import EASY, HARD, MARGIN, ROUNDING, Tables, table_cases
-from lmrbench_data.tasks.task import Task, Underspecified
+from lmrbench_data.tasks.task import Instance, Task
 
 from ..sandbox.base import Limits, Sandbox
 from ..verdict.decode import Frame, StreamError, decode, read_frames
@@ -125,7 +125,7 @@ class _Run:
 class _Open:
     """The open choices of an instance."""
 
-    def __init__(self, task: Task, instance: Underspecified) -> None:
+    def __init__(self, task: Task, instance: Instance) -> None:
         by_name = {choice.name: choice for choice in task.choices}
         self.task, self.choices = task, [by_name[name] for name in instance.open]
         self.sizes = [len(choice.options) for choice in self.choices]
@@ -140,7 +140,7 @@ class _Open:
         paths = sorted({choice.file for choice in self.choices})
         return _Run(kind, name, {path: repo[path] for path in paths}, chosen)
 
-    def others(self, instance: Underspecified) -> list[Combination]:
+    def others(self, instance: Instance) -> list[Combination]:
         """Return the combinations that are not true, the nearest ones first; a sample if there are too many."""
         every = itertools.product(*map(range, self.sizes))
         others = [chosen for chosen in sorted(every, key=self._distance) if chosen != self.truth]
@@ -157,14 +157,14 @@ class _Open:
         return sum(map(operator.ne, chosen, self.truth))
 
 
-def count_runs(task: Task, instance: Underspecified) -> int:
+def count_runs(task: Task, instance: Instance) -> int:
     """Return how often `table_errors` runs the experiments."""
     return 1 + len(_planned(task, instance))
 
 
 def table_errors(
     task: Task,
-    instance: Underspecified,
+    instance: Instance,
     recorded: Tables,
     sandbox: Sandbox,
     image: str,
@@ -224,7 +224,7 @@ def table_errors(
         )
 
 
-def _planned(task: Task, instance: Underspecified) -> list[_Run]:
+def _planned(task: Task, instance: Instance) -> list[_Run]:
     """Return the runs of the true options, of the other combinations and of outsiders."""
     opened = _Open(task, instance)
     runs = [opened.run("truth", opened.truth)] * REPEATED
@@ -237,7 +237,7 @@ def _is_blind(recorded: Tables, tables: Tables | None) -> bool:
     return tables is not None and largest_gap(recorded, tables) <= MARGIN
 
 
-def _outsiders(opened: _Open, files: Mapping[str, File], instance: Underspecified) -> Iterator[_Run]:
+def _outsiders(opened: _Open, files: Mapping[str, File], instance: Instance) -> Iterator[_Run]:
     for choice in opened.choices:
         for how, expression in OUTSIDERS.items():
             wrapper = _WRAPPER.replace("{name}", choice.functions[0]).replace("{expression}", expression)
@@ -248,7 +248,7 @@ def _outsiders(opened: _Open, files: Mapping[str, File], instance: Underspecifie
 
 
 def _make(
-    task: Task, instance: Underspecified, runs: Sequence[_Run], sandbox: Sandbox, image: str, *, threads: int = 1
+    task: Task, instance: Instance, runs: Sequence[_Run], sandbox: Sandbox, image: str, *, threads: int = 1
 ) -> Iterator[tuple[Tables | None, float]]:
     """Yield the tables of each run, None for one that raised or ran out of time, and its CPU seconds (0 if unknown)."""
     for batch in in_batches(runs):

@@ -14,7 +14,7 @@ from lmrbench_data.base.problems import Problem, Severity
 from lmrbench_data.base.source import SourceError, parse
 from lmrbench_data.base.splice import defines, splice_functions
 from lmrbench_data.base.text_table import Table
-from lmrbench_data.tasks.task import Altered, Instance, Method, Task
+from lmrbench_data.tasks.task import Instance, Task
 
 from ..predictions.prediction import Prediction
 from ..verdict.verdict import Status, Verdict
@@ -126,19 +126,19 @@ def make_trials(task: Task, instance: Instance) -> Iterator[Trial]:
     yield _trial(instance, "golden", "files", json.dumps(task.golden_files(instance)), Must.PASS)
     texts = {path: masked[path].data.decode("utf-8") for path in instance.goals}
     yield _trial(instance, "masked", "files", json.dumps(texts), Must.MISREAD)
-    if isinstance(instance, Altered):
+    if instance.configuration.is_altered:
         yield from _option_trials(task, instance)
-        return
-    for kind, must in VARIANTS.items():
+    for kind in instance.configuration.variants:
         for path in task.variants(instance, kind):
-            if isinstance(instance, Method):
+            must = VARIANTS[kind]
+            if path.is_dir():
                 files = variant_files(task, instance, path)
                 yield _trial(instance, f"{kind}/{path.name}", "files", json.dumps(files), must)
             elif text := read_variant(path):
                 yield _trial(instance, f"{kind}/{path.name}", "function", text, must)
 
 
-def _option_trials(task: Task, instance: Altered) -> Iterator[Trial]:
+def _option_trials(task: Task, instance: Instance) -> Iterator[Trial]:
     """Yield the published method, and the reference with another option of one choice: all must fail."""
 
     def files(chosen: Mapping[str, str]) -> str:
@@ -166,7 +166,7 @@ def first_of_each_kind(trials: Sequence[Trial]) -> tuple[list[Trial], Finding]:
     return chosen, Finding.of(trials[0].instance_id, UNTRIED, "", text)
 
 
-def variant_files(task: Task, method: Method, folder: Path) -> dict[str, str]:
+def variant_files(task: Task, method: Instance, folder: Path) -> dict[str, str]:
     """Return the goal files of a method's reference with the functions of a variant, a folder, in them.
 
     Raises:

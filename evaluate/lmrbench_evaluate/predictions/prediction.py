@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self, cast
 
+from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.names import MAX_NAME, clean_name
 from lmrbench_data.base.near import did_you_mean
 from lmrbench_data.base.text import counted
 from lmrbench_data.dataset.load import other_config
-from lmrbench_data.dataset.rows import TRACKS, DatasetRow, golden_files_of, is_method
+from lmrbench_data.dataset.rows import TRACKS, DatasetRow, golden_files_of
 from lmrbench_data.loader import read_archive
 
 from .column_mapping import KEYS, check_columns, rename_columns
@@ -227,7 +228,7 @@ def own_answer(row: DatasetRow, word: str) -> Prediction:
     if word == MASKED:
         masked = read_archive(row["repo_archive"])
         files = {name: masked[name].data.decode("utf-8") for name in files}
-    if is_method(row):
+    if configuration_of(row).is_method:
         return Prediction(row["instance_id"], word, "files", object_text(files))
     return Prediction(row["instance_id"], word, "goal_file", files[row["goal_file"]])
 

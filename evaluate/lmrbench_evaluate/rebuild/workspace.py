@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.limited import call_on_answer
 from lmrbench_data.base.source import MalformedAnswerError, SourceError, python_text
-from lmrbench_data.dataset.rows import DatasetRow, config_of, goals_of, is_method
-from lmrbench_data.loader import UNDERSPECIFIED, File, LoadError, check_path, read_archive, tar_bytes
+from lmrbench_data.dataset.rows import DatasetRow, goals_of
+from lmrbench_data.loader import File, LoadError, check_path, read_archive, tar_bytes
 from lmrbench_data.tasks.experiments import FILES
 
 from ..predictions.prediction import Prediction
@@ -39,7 +40,7 @@ def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = N
         InfraError: this machine cannot do it now.
     """
     masked, goals = read_archive(row["repo_archive"]), goals_of(row)
-    files, form = dict(masked), prediction.form
+    files, form, is_method = dict(masked), prediction.form, configuration_of(row).is_method
     notes = [] if notes is None else notes
     if prediction.problem:
         raise MalformedAnswerError(prediction.problem)
@@ -52,7 +53,7 @@ def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = N
     elif size > MAX_ANSWER_BYTES:
         raise MalformedAnswerError(f"{form} is larger than {MAX_ANSWER_BYTES} bytes")
     elif form == "function":
-        splice, of = (splice_method, goals) if is_method(row) else (splice_function, row["goal_function"])
+        splice, of = (splice_method, goals) if is_method else (splice_function, row["goal_function"])
         try:
             _splice(files, splice, goals, of, prediction.content, notes, prediction.is_cut)
         except MalformedAnswerError as error:
@@ -73,7 +74,7 @@ def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = N
         for name, text in json.loads(prediction.content).items():
             path = str(PurePosixPath(name))
             files[path] = masked.get(path, File(b""))._replace(data=text.encode("utf-8"))
-    elif is_method(row):
+    elif is_method:
         raise MalformedAnswerError("a method has several goal files; give `files`, an object of path and text")
     else:
         files[row["goal_file"]] = masked[row["goal_file"]]._replace(data=prediction.content.encode("utf-8"))
@@ -138,7 +139,7 @@ def _check_paths(files: Mapping[str, File], masked: Mapping[str, File]) -> None:
 
 def without_experiments(row: DatasetRow, repo: Mapping[str, File]) -> dict[str, File]:
     """Return the files of a rebuilt repository that its cases need: no answer may search the tables during its test."""
-    has_tables = config_of(row) == UNDERSPECIFIED
+    has_tables = configuration_of(row).has_experiments
     return {name: file for name, file in repo.items() if not (has_tables and name in FILES)}
 
 

@@ -8,12 +8,13 @@ import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.limited import call_on_answer
 from lmrbench_data.base.source import FunctionNode, block_end, find_function, first_line, parse, split_lines
 from lmrbench_data.base.splice import bound_names
 from lmrbench_data.base.text import counted
-from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of, is_method
+from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of
 from lmrbench_data.loader import read_archive
 
 from ..predictions.prediction import Prediction
@@ -75,7 +76,7 @@ def diff_answer(row: DatasetRow, prediction: Prediction) -> list[DiffSection]:
         if lacking:
             equal = f"no line differs, but the reference also defines {lacking}, which the answer lacks"
         for name, golden, function in zip(names, ours[path][0], theirs[path][0], strict=True):
-            title = f"{path}::{name}" if is_method(row) else name
+            title = f"{path}::{name}" if configuration_of(row).is_method else name
             parts.append(_section(f"{title}, from the reference", golden, function, equal))
     for path, names in goals.items():
         _, given, _ = split_source(masked[path].data.decode(), names)

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.files import now
 from lmrbench_data.base.jobs import Failures, Progress, follow_jobs
 from lmrbench_data.base.text import counted
 from lmrbench_data.base.version import __version__
-from lmrbench_data.dataset.rows import DatasetRow, check_instances, is_method
+from lmrbench_data.dataset.rows import DatasetRow, check_instances
 from lmrbench_data.loader import check_row, dataset_sha256, recordings_sha256
 
 from ..predictions.prediction import NEEDED, AnswerKey, Prediction, read_predictions, wrong_columns
@@ -240,8 +241,9 @@ def _run(
             for key in jobs[job]:
                 writer.append(key, verdict, row, images[row["docker_image"]])
             reached = outcome(verdict.status, verdict.core_status)
-            # All cases of a method are core cases: the two levels are one.
-            progress.step(str(Level.REPRODUCED if reached == Level.ROBUST and is_method(row) else reached))
+            # Without a contract, all cases are core cases: the two levels are one.
+            is_one = reached == Level.ROBUST and not configuration_of(row).has_contract
+            progress.step(str(Level.REPRODUCED if is_one else reached))
             if failures.note(verdict.cause in (Cause.ENGINE, Cause.OVERLOAD)):
                 return verdict.detail
     return ""

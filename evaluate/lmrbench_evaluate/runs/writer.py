@@ -11,18 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from lmrbench_data.base.configurations import RESULT_COLUMNS, configuration_of
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.files import now, write_atomically
 from lmrbench_data.base.text import counted, listed
 from lmrbench_data.dataset.result_rows import ResultRow
-from lmrbench_data.dataset.rows import DatasetRow, config_of, is_altered, is_method
-from lmrbench_data.loader import UNDERSPECIFIED
+from lmrbench_data.dataset.rows import DatasetRow
 
 from ..predictions.prediction import AnswerKey, Prediction
 from ..verdict.choices import implemented_options
 from ..verdict.verdict import Status, Verdict
 from .folder import FACTS, PREDICTIONS, RESULTS, RunFolder
-from .result_log import METHOD_KEYS, ResultLog
+from .result_log import ResultLog
 
 _log = logging.getLogger(__name__)
 
@@ -148,8 +148,7 @@ class RunWriter:
             "image_id": image_id,
             **{name: self.facts[name] for name in _SHARED},
         }
-        absent = {*(() if is_method(row) else METHOD_KEYS), *(() if is_altered(row) else ("choices",))}
-        absent |= set() if config_of(row) == UNDERSPECIFIED else {"searches_table"}
+        absent = RESULT_COLUMNS - configuration_of(row).result_columns
         self._results.write({name: result[name] for name in ResultRow.__annotations__ if name not in absent})
 
     def statuses(self, keys: Sequence[AnswerKey]) -> list[Status]:

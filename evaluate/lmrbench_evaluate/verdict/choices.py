@@ -3,9 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.dataset.result_rows import ChoiceRow
-from lmrbench_data.dataset.rows import DatasetRow, DeclaredCase, Option, RowChoice, config_of
-from lmrbench_data.loader import UNDERSPECIFIED, File, read_archive
+from lmrbench_data.dataset.rows import DatasetRow, DeclaredCase, Option, RowChoice
+from lmrbench_data.loader import File, read_archive
 from lmrbench_data.tasks.experiments import FILES, reported_in
 
 from .compare import Comparison
@@ -79,7 +80,7 @@ def counted_choices(row: Mapping[str, Any]) -> list[ChoiceRow]:
 
 def searches_table(row: DatasetRow, repo: Mapping[str, File]) -> bool:
     """Whether the files that an answer changes hold three or more numbers of its paper's tables."""
-    if config_of(row) != UNDERSPECIFIED:
+    if not configuration_of(row).has_experiments:
         return False
     masked = read_archive(row["repo_archive"])
     changed = [name for name in repo if name not in FILES and repo[name] != masked.get(name)]

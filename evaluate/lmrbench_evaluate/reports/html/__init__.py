@@ -13,10 +13,11 @@ from typing import NamedTuple
 import jinja2
 from markupsafe import Markup, escape
 
+from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.base.shares import percent
 from lmrbench_data.base.text import counted, visible
-from lmrbench_data.dataset.rows import DatasetRow, goals_of, is_method
+from lmrbench_data.dataset.rows import DatasetRow, goals_of
 from lmrbench_data.loader import LoadError
 from lmrbench_data.tasks.task_folders import stated_ids, task_folders
 
@@ -114,7 +115,7 @@ def _goals(row: DatasetRow) -> str:
     """Return what an instance asks for: file and function, or their numbers."""
     goals = goals_of(row)
     names = [name for of in goals.values() for name in of]
-    if is_method(row):
+    if configuration_of(row).is_method:
         difficulty = f", {row['difficulty']}" if "difficulty" in row else ""
         return f"{counted(len(names), 'function')} in {counted(len(goals), 'file')}{difficulty}"
     return f"{min(goals)} · {names[0]}"
