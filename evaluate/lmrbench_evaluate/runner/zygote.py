@@ -11,6 +11,7 @@ and the job's exit status.
 """
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import json
@@ -24,6 +25,7 @@ import seccomp
 from walls import Walls, enter, fork_inside
 from zygote_job import OomKills, job
 
+_MADV_COLLAPSE = 25
 _tried: set[str] = set()
 
 
@@ -79,6 +81,17 @@ def load(modules: list[str]) -> None:
     if new:
         gc.collect()
         gc.freeze()  # collections in jobs would copy memory that they share with this process
+        collapse()
+
+
+def collapse() -> None:
+    """Gather this process's memory in huge pages (Linux 6.1), whose tables cost a fork next to nothing."""
+    libc, size = ctypes.CDLL(None), 1 << 21
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
+        for first, last in re.findall(r"^(\w+)-(\w+) rw-p 0+ 00:00 ", file.read(), re.MULTILINE):
+            start, end = -(-int(first, 16) // size) * size, int(last, 16) // size * size
+            if end > start:
+                libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _MADV_COLLAPSE)
 
 
 def run(walls: Walls, rlimits: dict[str, int], workspace: int) -> None:
