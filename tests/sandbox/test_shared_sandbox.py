@@ -1,14 +1,16 @@
 """Answers that share loaded libraries: nothing of one reaches the next, and all else is as in a fresh container."""
 
+import contextlib
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from docker.errors import APIError
 
+from lmrbench_data.base.errors import InfraError
 from lmrbench_evaluate.predictions.prediction import GOLD, MASKED, own_answer
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.docker_client import connect
@@ -195,6 +197,32 @@ def test_zygote_that_was_killed_is_replaced(counted: Counted, toy_row: dict[str,
         assert attempt(TOY_ANSWER).status is Status.PASSED
     assert counted.started == 2
     assert counted.name == "bwrap" or containers_of(counted.run_id) == []
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(("refused", "as_root"), [(True, True), (False, False)])
+def test_only_refused_walls_make_root_of_a_zygote(
+    refused: bool, as_root: bool, toy_row: dict[str, Any], docker_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine that failed for a moment gave SYS_ADMIN to all zygotes after it."""
+    wall: Any = type(docker_sandbox)()
+    start, failures = wall.zygote, [1]
+
+    @contextlib.contextmanager
+    def fail_once(image: str, limits: Any) -> Iterator[Any]:
+        is_first, failures[:] = bool(failures), []
+        if is_first and not refused:
+            raise InfraError("Docker engine: try again")
+        with monkeypatch.context() as patch:
+            if is_first:  # the container's own filter refuses what builds walls
+                patch.setattr("lmrbench_evaluate.sandbox.docker.NEEDED_FOR_WALLS", ())
+            with start(image, limits) as host:
+                yield host
+
+    wall.zygote = fail_once
+    with SharedSandbox(wall) as sandbox:
+        assert attempt_in(sandbox, toy_row)(TOY_ANSWER).status is Status.PASSED
+    assert wall.zygotes_are_root is as_root
 
 
 @pytest.mark.docker

@@ -18,12 +18,12 @@ _MAP_SHARED, _MAP_ANONYMOUS = 0x1, 0x20
 _AF_LOCAL, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
 
 #: What a zygote needs to build the walls of a job.
-WALLS = ("unshare", "setns", "mount", "mount_setattr")
+NEEDED_FOR_WALLS = ("unshare", "setns", "mount", "mount_setattr")
 #: Kernel memory that outlives a process or belongs to none: harmless where a cgroup limits and namespaces end it.
 OWNERLESS = ("memfd_create", "memfd_secret", "shmget", "msgget", "semget")
 REFUSED = (
     *OWNERLESS,
-    *WALLS,
+    *NEEDED_FOR_WALLS,
     *("add_key", "keyctl", "request_key"),
     # namespaces and mounts
     *(

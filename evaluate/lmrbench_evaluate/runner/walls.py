@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import fcntl
 import os
+import signal
 import socket
 import struct
 import sys
@@ -19,7 +20,7 @@ from typing import NamedTuple
 _NEWNS, _NEWUSER, _NEWPID, _NEWNET, _NEWIPC, _NEWCGROUP = 1 << 17, 1 << 28, 1 << 29, 1 << 30, 1 << 27, 1 << 25
 _NOSUID, _NODEV, _NOEXEC, _RDONLY, _REC, _PRIVATE = 2, 4, 8, 1, 1 << 14, 1 << 18
 _PDEATHSIG, _SET_SECCOMP, _CAPBSET_DROP, _NO_NEW_PRIVS = 1, 22, 24, 38
-_SIGKILL, _FILTER = 9, 2
+_FILTER = 2
 #: The number of `mount_setattr`, the same on all architectures; and its arguments (Linux 5.12).
 _MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _ATTR_RDONLY = 442, -100, 0x8000, 1
 _SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
@@ -114,7 +115,7 @@ def _give_up_rights(walls: Walls) -> None:
     head, none = struct.pack("Ii", _CAPABILITY_VERSION, 0), bytes(24)
     _check(_libc.capset(head, none), "capset")
     # After the change of user, which clears it: process 1 ends with its parent.
-    _prctl(_PDEATHSIG, _SIGKILL)
+    _prctl(_PDEATHSIG, signal.SIGKILL)
     program = ctypes.create_string_buffer(walls.program, len(walls.program))
     # struct sock_fprog: the number of instructions, and where they are.
     header = struct.pack("HP", len(walls.program) // 8, ctypes.addressof(program))

@@ -62,7 +62,7 @@ def _open_wall(kind: str, benchmark: Path | None, isolation: str) -> "DockerSand
     from .bwrap import BwrapSandbox
     from .docker import DockerSandbox
 
-    walls: dict[str, type[DockerSandbox | BwrapSandbox]] = dict(zip(WALLS, (DockerSandbox, BwrapSandbox), strict=True))
+    walls: dict[str, type[DockerSandbox | BwrapSandbox]] = {"docker": DockerSandbox, "bwrap": BwrapSandbox}
     for name, wall in walls.items():
         if kind in ("auto", name):
             try:

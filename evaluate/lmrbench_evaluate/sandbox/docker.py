@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 from lmrbench_data.base.errors import InfraError
 
 from ..runner import source, zygote_arguments
-from ..runner.seccomp import OWNERLESS, REFUSED, WALLS
+from ..runner.seccomp import NEEDED_FOR_WALLS, OWNERLESS, REFUSED
 from .base import ENVIRONMENT, PYTHON_OPTIONS, Ended, Limits, Outcome, Sandbox
 from .docker_client import API_TIMEOUT_S, StreamReader, attached, connect, cpu_seconds, engine_errors, send
 from .images import ensure_image, layers_digest
@@ -113,7 +113,7 @@ class DockerSandbox(Sandbox):
             limits: its memory and disk are those of each answer.
         """
         options = tmpfs_options(limits)
-        profile = {"names": sorted({*REFUSED} - {*WALLS, *OWNERLESS}), "action": "SCMP_ACT_ERRNO"}
+        profile = {"names": sorted({*REFUSED} - {*NEEDED_FOR_WALLS, *OWNERLESS}), "action": "SCMP_ACT_ERRNO"}
         security = [
             "no-new-privileges",
             "apparmor=unconfined",  # whose profile for containers forbids mounts

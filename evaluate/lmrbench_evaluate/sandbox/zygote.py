@@ -30,7 +30,7 @@ _END_S = 10.0
 
 
 class GoneError(InfraError):
-    """The zygote ended before it took the answer."""
+    """The zygote ended before it took an answer."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Zygote:
         """Wait until it has built walls, around nothing.
 
         Raises:
-            InfraError: the machine or the engine refuses them, or the zygote did not start.
+            GoneError: the machine or the engine refuses them, or the zygote did not start.
         """
         self._host = host
         self._buffer = bytearray()
@@ -69,7 +69,7 @@ class Zygote:
             if self._read(rest) is None:
                 break
         if not self._is_walled:
-            raise InfraError(f"answers cannot share libraries here ({host.end(self._errors)[1]})")
+            raise GoneError(f"answers cannot share libraries here ({host.end(self._errors)[1]})")
 
     def _begin(self) -> None:
         """Expect a new job."""
