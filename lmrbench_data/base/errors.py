@@ -22,8 +22,8 @@
 
 Signals that the package catches itself, which no user meets:
 
-    CostLimit, NotAllowed, RequestFailed, RunEnds, StreamError, TooLargeError, TooMuchError,
-    Unreadable, UnsupportedOutput
+    CostLimitError, NotAllowedError, RequestError, RunEndedError, StreamError, TooLargeError, TooMuchError,
+    UnreadableError, UnsupportedOutput
 """
 
 from ..loader import LMRBenchError, LoadError

@@ -19,7 +19,7 @@ class Tokens(NamedTuple):
     cached: int = 0
 
 
-class CostLimit(Exception):
+class CostLimitError(Exception):
     """A request that must not be sent; the message says why."""
 
 

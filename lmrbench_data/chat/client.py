@@ -31,7 +31,7 @@ _REPEATS = 2  # of a request that is refused for no known cause
 _LEAST_READ, _MIN_ESTIMATE = 0.5, 2000
 
 
-class RequestFailed(Exception):
+class RequestError(Exception):
     """A request that failed after all retries; if the server was not reached, others will probably fail too."""
 
     def __init__(self, message: str, *, reached: bool, cause: Cause | None = None, is_billed: bool = False) -> None:
@@ -79,8 +79,8 @@ class ChatClient:
         """Ask for one answer.
 
         Raises:
-            RequestFailed: all tries failed.
-            CostLimit: the budget allows no more requests.
+            RequestError: all tries failed.
+            CostLimitError: the budget allows no more requests.
             InputError, InfraError: others would fail the same way: a key, a model, a limit, an address, no credit.
         """
         import httpx2
@@ -96,7 +96,7 @@ class ChatClient:
                 reason, is_billed = one_line(repr(fault))[:200], isinstance(fault, httpx2.ReadTimeout)
                 if not (is_billed or self._is_reachable):
                     raise InfraError(f"no server answers at {self.server} ({reason})") from error
-                raise RequestFailed(reason, reached=False, is_billed=is_billed) from error
+                raise RequestError(reason, reached=False, is_billed=is_billed) from error
             except openai.APIStatusError as error:
                 self._is_reachable = True
                 refusal = Refusal.of(json_of(error.response) or error.response.text)
@@ -124,7 +124,7 @@ class ChatClient:
         tokens, message = read_tokens(get(reply, "usage")), get(reply, "choices", 0, "message")
         cost = self.budget.add(tokens)
         if message is None:
-            raise RequestFailed("the server sends a stream, although stream is false", reached=False, is_billed=True)
+            raise RequestError("the server sends a stream, although stream is false", reached=False, is_billed=True)
         self.answers_others = True
         reason = one_line(get(reply, "choices", 0, "finish_reason"))[:40]
         text, problem = _text(get(message, "content")), ""
@@ -187,7 +187,7 @@ class ChatClient:
         if hint := hints.get(cause or error.status_code):
             return InputError(f"{server} {hint}: {message}")
         is_reached = cause is Cause.LENGTH or (cause is not None and self.answers_others)
-        return RequestFailed(message, reached=is_reached, cause=cause)
+        return RequestError(message, reached=is_reached, cause=cause)
 
 
 def _body(messages: Sequence[Message], options: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.jobs import Failures, Progress
-from .budget import Budget, CostLimit
-from .client import ChatClient, RequestFailed
+from .budget import Budget, CostLimitError
+from .client import ChatClient, RequestError
 from .refusals import Cause
 
 Job = Callable[[], Awaitable[str]]
-"""Does a job, records its result and returns a label; RequestFailed counts as an error, others end the pass."""
+"""Does a job, records its result and returns a label; RequestError counts as an error, others end the pass."""
 
 
 @dataclass
@@ -56,10 +56,10 @@ def do_jobs(
             try:
                 label = await job()
                 failures.note(failed=False)
-            except CostLimit:
+            except CostLimitError:
                 summary.out_of_budget = True
                 return
-            except RequestFailed as error:
+            except RequestError as error:
                 if failures.note(failed=not error.reached) and not summary.stopped:
                     summary.stopped = f"the server {client.server} keeps failing ({error})"
                 if error.cause is Cause.FILTER and job not in filtered:

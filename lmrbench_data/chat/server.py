@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, InputError
 from ..base.text import one_line
-from .budget import Budget, CostLimit, read_tokens
+from .budget import Budget, CostLimitError, read_tokens
 from .refusals import Cause, Refusal
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def connect(url: str, key: str, *, timeout_s: float, retries: int = 0, budget: B
     """Return a client of one server, which sends the key to no other; close it after use.
 
     A query in the address, such as Azure's `api-version`, is part of each request. The proxy of the environment is
-    used, but not for this machine; InputError if it cannot be. A try takes at most `timeout_s`; it raises CostLimit if
-    the budget forbids it, and the budget counts those that may be billed but gave no answer.
+    used, but not for this machine; InputError if it cannot be. A try takes at most `timeout_s`; it raises
+    CostLimitError if the budget forbids it, and the budget counts those that may be billed but gave no answer.
     """
     import httpx2
     import openai
@@ -63,7 +63,7 @@ def connect(url: str, key: str, *, timeout_s: float, retries: int = 0, budget: B
     class Client(openai.DefaultAsyncHttpxClient):
         async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
             if why := costs.why:
-                raise CostLimit(why)
+                raise CostLimitError(why)
             try:
                 response = await super().send(request, **{**options, "stream": True})
                 async with asyncio.timeout(timeout_s):  # a body may drip for ever

@@ -21,7 +21,7 @@ from ..base.jobs import Progress
 from ..base.source import MalformedAnswerError
 from ..base.text import one_line
 from ..chat.budget import Tokens
-from ..chat.client import ChatClient, Completion, RequestFailed
+from ..chat.client import ChatClient, Completion, RequestError
 from ..chat.jobs import do_jobs
 from ..chat.refusals import Cause
 from ..dataset.rows import DatasetRow, check_contracts, choose_rows
@@ -154,17 +154,17 @@ class _Sampling:
         """Ask for one answer; a prompt that the server finds too long is cut, once for all samples.
 
         Raises:
-            RequestFailed: the server gave none.
+            RequestError: the server gave none.
         """
         cuts = 0
         while True:
             prompt = self._prompt(row, cuts)  # takes a millisecond, once for an instance: a thread would take longer
             try:
                 return prompt, await self.client.complete(prompt.messages)
-            except RequestFailed as error:
+            except RequestError as error:
                 if error.cause is not Cause.LENGTH or not prompt.can_be_cut:
                     message = f"{row['instance_id']}: {error}"
-                    raise RequestFailed(message, reached=error.reached, cause=error.cause) from error
+                    raise RequestError(message, reached=error.reached, cause=error.cause) from error
                 cuts = len(prompt.cut) + 1
 
     def _row(

@@ -18,7 +18,7 @@ from lmrbench_data.analyse.errors.diagnosis import (
 )
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.tasks.manifest import load_benchmark
-from lmrbench_evaluate.judge.opinion import Unreadable
+from lmrbench_evaluate.judge.opinion import UnreadableError
 from support.command_line import Done, in_process
 from support.openai_server import Request, Server
 from support.toy import TOY_ANSWER
@@ -202,7 +202,7 @@ GOOD = error("policy", "return None")
     ],
 )
 def test_malformed_reply_is_unreadable(text: str, reason: str) -> None:
-    with pytest.raises(Unreadable, match=reason):
+    with pytest.raises(UnreadableError, match=reason):
         parse_diagnosis(text)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lmrbench_data.base.errors import InfraError, InputError
-from lmrbench_data.chat.client import ChatClient, Completion, RequestFailed
+from lmrbench_data.chat.client import ChatClient, Completion, RequestError
 from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.chat.jobs import run_to_end
 from support.openai_server import Reply, Request, Server, completion
@@ -44,7 +44,7 @@ def test_error_inside_a_reply_is_retried_and_never_an_answer(server: Server) -> 
     assert ask(server.base_url).text == "Because."
     assert len(server.requests) == 4
     server.judge = lambda request: Reply(body=failed)
-    with pytest.raises(RequestFailed, match="upstream provider ended the stream"):
+    with pytest.raises(RequestError, match="upstream provider ended the stream"):
         ask(server.base_url, retries=0)
 
 
@@ -94,7 +94,7 @@ def test_pause_as_a_date_is_obeyed_and_one_over_two_minutes_is_not_waited_for(se
     ask(server.base_url)
     assert server.requests[1].at - server.requests[0].at > 1
     server.judge = lambda request: Reply(429, {"error": {"message": "come back tomorrow"}}, {"Retry-After": "80000"})
-    with pytest.raises(RequestFailed, match="HTTP 429: come back tomorrow"):
+    with pytest.raises(RequestError, match="HTTP 429: come back tomorrow"):
         ask(server.base_url)
     server.judge = lambda request: Reply(429, {"error": {"message": "no credit", "code": "insufficient_quota"}})
     with pytest.raises(InfraError, match="no credit left"):

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmrbench_evaluate.judge.opinion import MAX_POINTS, MAX_TEXT, Category, Unreadable, parse_opinion, read_category
+from lmrbench_evaluate.judge.opinion import (
+    MAX_POINTS,
+    MAX_TEXT,
+    Category,
+    UnreadableError,
+    parse_opinion,
+    read_category,
+)
 from support.openai_server import opinion
 
 CATEGORIES = st.sampled_from(list(Category))
@@ -65,7 +72,7 @@ def test_every_usual_form_is_read(answer: tuple[Category, list[str], str]) -> No
 
 @given(st.one_of(st.text(), st.recursive(st.text(), lambda inner: st.builds('{{"category": {}}}'.format, inner))))
 def test_any_other_text_is_unreadable(text: str) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableError):
         parse_opinion(text)
 
 
@@ -74,7 +81,7 @@ def test_cut_answer_has_no_category(answer: tuple[Category, list[str], str], dat
     """Cut anywhere before its last brace; the category may stand in what is left, but not the whole object."""
     _, _, text = answer
     end = text.rindex("}")
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableError):
         parse_opinion(text[: data.draw(st.integers(0, end - 1))])
 
 
@@ -85,7 +92,7 @@ def test_two_categories_are_unreadable(first: Category, second: Category) -> Non
         assert parse_opinion(both).category is first
         assert read_category(f"{first} {second}") is first
     else:
-        with pytest.raises(Unreadable, match="different categories"):
+        with pytest.raises(UnreadableError, match="different categories"):
             parse_opinion(both)
         assert read_category(f"{first} or {second}") is None
         assert read_category(f"{NUMBERS[first]}: {second.full_name}") is None
@@ -119,7 +126,7 @@ LI, CC = opinion("LI"), opinion("CC")
     ],
 )
 def test_quoted_or_second_judgement_is_unreadable(reply: str) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableError):
         parse_opinion(reply)
 
 

@@ -17,8 +17,8 @@ from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.jobs import Progress
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.base.text import error_line
-from lmrbench_data.chat.budget import Budget, CostLimit, Spent
-from lmrbench_data.chat.client import CUT, FILTERED, ChatClient, Completion, RequestFailed
+from lmrbench_data.chat.budget import Budget, CostLimitError, Spent
+from lmrbench_data.chat.client import CUT, FILTERED, ChatClient, Completion, RequestError
 from lmrbench_data.chat.jobs import JobSummary, do_jobs
 from lmrbench_data.chat.refusals import Cause
 
@@ -26,7 +26,7 @@ from ..predictions.prediction import AnswerKey
 from ..runs.settings import JudgeSettings
 from .judgement_log import BY_COMPARISON, JUDGE_ERROR, NOT_JUDGED, Judge, VoteKey, VoteLog
 from .material import TOO_LONG, NotJudgedError
-from .opinion import Reply, Unreadable
+from .opinion import Reply, UnreadableError
 from .question import Question, template_sections
 
 #: The label of an answer without a candidate function.
@@ -47,7 +47,7 @@ class Prompt:
     version: str
     schema: Mapping[str, Any]
     parse: Callable[[str, Question], Reply]
-    """Raises Unreadable."""
+    """Raises UnreadableError."""
     template: Path
     """Its section `repair` is the message to a model whose reply could not be read."""
     temperature: float
@@ -126,8 +126,8 @@ class Asking:
         """Ask one question, unless its outcome is certain.
 
         Raises:
-            CostLimit: the budget does not allow another question.
-            RequestFailed: there is no reply.
+            CostLimitError: the budget does not allow another question.
+            RequestError: there is no reply.
         """
         try:
             question = await self._question(job)
@@ -141,7 +141,7 @@ class Asking:
         except Exception as error:  # as of a full disk
             problem = f"the question cannot be built ({type(error).__name__}: {error_line(error)})"
             self._write(job, error=problem)
-            raise RequestFailed(problem, reached=True) from error
+            raise RequestError(problem, reached=True) from error
         if question.identical:
             self.summary.identical += 1
             if not self.prompt.identical:
@@ -161,17 +161,17 @@ class Asking:
         """Ask the model; if its reply cannot be read, say why and ask again."""
         completions: list[Completion] = []
         reply: Reply | None = None
-        failure: RequestFailed | None = None
+        failure: RequestError | None = None
         messages, problem, started = question.messages, "", time.monotonic()
         for attempt in range(ATTEMPTS):
             try:
                 completion = await self.client.complete(messages)
-            except CostLimit as limit:
+            except CostLimitError as limit:
                 if not attempt:
                     raise
-                failure = RequestFailed(f"{problem}; {limit}", reached=True)
+                failure = RequestError(f"{problem}; {limit}", reached=True)
                 break
-            except RequestFailed as error:
+            except RequestError as error:
                 failure = error
                 break
             completions.append(completion)
@@ -180,10 +180,10 @@ class Asking:
                 try:
                     reply = self.prompt.parse(completion.text, question)
                     break
-                except Unreadable as error:
+                except UnreadableError as error:
                     problem = CUT if completion.finish_reason == "length" else str(error)
             if completion.finish_reason in ("length", FILTERED):  # it would end the same way again
-                failure = RequestFailed(f"no readable answer: {problem}", reached=completion.finish_reason == FILTERED)
+                failure = RequestError(f"no readable answer: {problem}", reached=completion.finish_reason == FILTERED)
                 break
             messages = question.messages
             if completion.text.strip():
@@ -191,7 +191,7 @@ class Asking:
                 repair = template_sections(self.prompt.template)["repair"].render(reason=problem)
                 messages = [*messages, echo, {"role": "user", "content": repair}]
         else:
-            failure = RequestFailed(f"no readable answer in {ATTEMPTS} attempts: {problem}", reached=False)
+            failure = RequestError(f"no readable answer in {ATTEMPTS} attempts: {problem}", reached=False)
         self.summary.asked += 1
         is_too_long = failure is not None and failure.cause is Cause.LENGTH and question.is_mostly_candidate
         tokens = [completion.tokens for completion in completions if completion.tokens]

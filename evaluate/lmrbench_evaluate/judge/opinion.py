@@ -69,7 +69,7 @@ def read_category(value: Any) -> Category | None:
     return Category[str(names.pop())] if len(names) == 1 and not text else None
 
 
-class Unreadable(Exception):
+class UnreadableError(Exception):
     """A reply without one clear opinion; the message says what is wrong, in our words only."""
 
 
@@ -114,24 +114,24 @@ def parse_opinion(text: str) -> Opinion:
     """Return the judgement in a reply.
 
     Raises:
-        Unreadable: none, two different ones, or one with less than two points in its favour.
+        UnreadableError: none, two different ones, or one with less than two points in its favour.
     """
     opinions = [_opinion(item) for item in read_objects(text, _FIELDS, "category")]
     if len({opinion.category for opinion in opinions}) > 1:
-        raise Unreadable("it holds judgements of different categories")
+        raise UnreadableError("it holds judgements of different categories")
     return opinions[-1]
 
 
 def _opinion(item: Mapping[str, Any]) -> Opinion:
     category = read_category(item["category"])
     if category is None:
-        raise Unreadable('the category is none of "LI", "LC", "CC"')
+        raise UnreadableError('the category is none of "LI", "LC", "CC"')
     algorithm, implementation = plain(_flat(item.get("algorithm"))), plain(_flat(item.get("implementation")))
     points = list(_points(item.get("rationale")))[:MAX_POINTS]
     # Fewer points than requested: the remarks on logic and implementation count as points too.
     points += [text for text in (algorithm, implementation) if text][: max(0, 2 - len(points))]
     if len(points) < 2:
-        raise Unreadable("the rationale has less than two points")
+        raise UnreadableError("the rationale has less than two points")
     return Opinion(category=category, algorithm=algorithm, implementation=implementation, rationale=tuple(points))
 
 
@@ -177,10 +177,10 @@ def read_objects(text: str, fields: Mapping[str, str], required: str) -> list[di
         required: the field; an object with a second one anywhere inside is malformed.
 
     Raises:
-        Unreadable: there is none, or part of another one.
+        UnreadableError: there is none, or part of another one.
     """
     if len(text) > MAX_REPLY:
-        raise Unreadable("it is too long")
+        raise UnreadableError("it is too long")
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
@@ -192,11 +192,11 @@ def read_objects(text: str, fields: Mapping[str, str], required: str) -> list[di
         mended = re.sub(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\', lambda m: m[0] if m[1] else "\\\\", text)
         objects, rest = _objects(mended, fields, required)
     if not objects:
-        raise Unreadable(f'there is no JSON object with "{required}" in it')
+        raise UnreadableError(f'there is no JSON object with "{required}" in it')
     # Otherwise an object that is quoted inside a broken or unfinished answer would pass for the answer.
     key = re.compile(rf"""["'](?:{"|".join(fields)})["']\s*:""", re.IGNORECASE)
     if any(key.search(piece) or _KEY_BEFORE.search(piece) for piece in rest):
-        raise Unreadable("part of another JSON object follows the first")
+        raise UnreadableError("part of another JSON object follows the first")
     return objects
 
 
@@ -236,11 +236,11 @@ def _without_thoughts(text: str) -> str:
     """Return the text after the thoughts of a reasoning model; many servers leave out the mark that begins them.
 
     Raises:
-        Unreadable: they do not end.
+        UnreadableError: they do not end.
     """
     marks = list(_THOUGHT.finditer(text))
     if not marks:
         return text
     if not (marks[-1][1] or marks[-1][2]):
-        raise Unreadable("it ends within the model's thoughts")
+        raise UnreadableError("it ends within the model's thoughts")
     return text[marks[-1].end() :]

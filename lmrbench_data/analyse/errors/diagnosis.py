@@ -17,7 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from lmrbench_evaluate.judge.asking import Prompt
 from lmrbench_evaluate.judge.material import gather
 from lmrbench_evaluate.judge.neutralise import enclose
-from lmrbench_evaluate.judge.opinion import Reply, Unreadable, plain, read_objects
+from lmrbench_evaluate.judge.opinion import Reply, UnreadableError, plain, read_objects
 from lmrbench_evaluate.judge.question import Question, ask, version_of
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.annotations import LabelColumn
@@ -152,9 +152,9 @@ def parse_diagnosis(text: str, question: Question | None = None) -> Diagnosis:
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
         place = "".join(f"{part}: " for part in problem["loc"])
-        raise Unreadable(place + problem["msg"].removeprefix("Value error, ")) from None
+        raise UnreadableError(place + problem["msg"].removeprefix("Value error, ")) from None
     if any(other != diagnoses[0] for other in diagnoses):
-        raise Unreadable("it holds two different answers")
+        raise UnreadableError("it holds two different answers")
     [diagnosis, *_] = diagnoses
     material = _without_blanks(question.messages[-1]["content"]) if question else ""
     marked = []

@@ -30,7 +30,7 @@ from .box import CPU_LIMIT, CpuMeter, open_box
 from .command import CommandAgent
 from .installed import PROGRAMS, InstalledAgent
 from .leftovers import take_leftovers
-from .relay import Relay, RunEnds
+from .relay import Relay, RunEndedError
 
 PREDICTIONS, TRAJECTORIES = "predictions.jsonl", "trajectories"
 #: The folder among an agent's records for the files that the agent left itself.
@@ -135,7 +135,7 @@ class _AgentRun:
         summary = self.summary
         try:
             row = future.result()
-        except RunEnds as error:
+        except RunEndedError as error:
             summary.stopped = summary.stopped or str(error)
             return "error"
         except (InfraError, OSError) as error:  # of this machine's disk; an agent's files never raise here

@@ -19,7 +19,7 @@ _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _PARTS = ("text", "refusal", "thinking", "redacted_thinking", "reasoning")
 
 
-class NotAllowed(Exception):
+class NotAllowedError(Exception):
     """A request that is not relayed; the message says why."""
 
 
@@ -31,30 +31,30 @@ def read_request(body: bytes, model: str) -> dict[str, Any]:
         model: the only one that is relayed.
 
     Raises:
-        NotAllowed: it is not relayed.
+        NotAllowedError: it is not relayed.
     """
     if len(body) > MAX_REQUEST_BYTES or body.count(b"{") + body.count(b"[") > _MAX_CONTAINERS:
-        raise NotAllowed(f"a request may have at most {MAX_REQUEST_BYTES >> 20} MiB, lists and objects")
+        raise NotAllowedError(f"a request may have at most {MAX_REQUEST_BYTES >> 20} MiB, lists and objects")
     try:
         request: Any = json.loads(body)
         json.dumps(request, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):  # also for half a surrogate pair, NaN and Infinity, which cannot be sent
         request = None
     if not isinstance(request, dict) or not isinstance(request.get("messages"), list):
-        raise NotAllowed("the body must be a JSON object with model and messages, in valid Unicode and without NaN")
+        raise NotAllowedError("the body must be a JSON object with model and messages, valid Unicode and no NaN")
     if request.get("model") != model or request.get("n") not in (None, 1):
-        raise NotAllowed(f"only one answer per request, of the model {model!r}, is relayed")
+        raise NotAllowedError(f"only one answer per request, of the model {model!r}, is relayed")
     sent = {name: value for name, value in request.items() if name not in _LEFT_OUT and value is not None}
     if unknown := sent.keys() - _RELAYED:
-        raise NotAllowed(f"{min(unknown)[:60]!r} is not relayed; leave it out")
+        raise NotAllowedError(f"{min(unknown)[:60]!r} is not relayed; leave it out")
     sent["messages"] = list(map(_message, request["messages"]))
     # The server's own tools search, run code and cost money.
     tools, choice = sent.get("tools", []), sent.get("tool_choice", "auto")
     is_choice = isinstance(choice, str) or _is_function(choice)
     if not (isinstance(tools, list) and all(map(_is_function, tools)) and is_choice):
-        raise NotAllowed("only tools that are functions are relayed")
+        raise NotAllowedError("only tools that are functions are relayed")
     if any(type(sent.get(name, 1)) is not int for name in ("max_completion_tokens", "max_tokens")):
-        raise NotAllowed("the token limit must be a number")
+        raise NotAllowedError("the token limit must be a number")
     if sent.get("stream"):
         sent["stream_options"] = {"include_usage": True}
     return sent
@@ -63,7 +63,7 @@ def read_request(body: bytes, model: str) -> dict[str, Any]:
 def _message(value: Any) -> dict[str, Any]:
     """Check a message; one of the assistant keeps all fields, because servers expect signatures and reasoning back."""
     if not isinstance(value, dict) or value.get("role") not in _ROLES:
-        raise NotAllowed("each message must be an object with a role")
+        raise NotAllowedError("each message must be an object with a role")
     item: dict[str, Any] = value
     moved = item.get("provider_specific_fields")
     if item["role"] == "assistant" and isinstance(moved, dict):
@@ -71,7 +71,7 @@ def _message(value: Any) -> dict[str, Any]:
     content = item.get("content")
     parts = [content] if isinstance(content, dict) else content if isinstance(content, list) else []
     if not all(isinstance(part, dict) and part.get("type") in _PARTS for part in parts):
-        raise NotAllowed("the content of a message must be text; images, sound and files are not relayed")
+        raise NotAllowedError("the content of a message must be text; images, sound and files are not relayed")
     if item["role"] == "assistant":
         return item
     if parts:

@@ -20,7 +20,7 @@ from ...chat.client import ChatClient
 from ...chat.endpoint import Endpoint
 from ...chat.refusals import LIMITS, Cause, Refusal
 from ...chat.server import address_and_key, connect, get, json_of
-from .allowed import NotAllowed, read_request
+from .allowed import NotAllowedError, read_request
 
 if TYPE_CHECKING:
     import httpx2
@@ -52,7 +52,7 @@ class HttpAnswer(NamedTuple):
     retry_after: str = ""
 
 
-class RunEnds(InfraError):
+class RunEndedError(InfraError):
     """No request of the run will be answered: the key, the model or the account's credit is at fault."""
 
 
@@ -109,11 +109,11 @@ class Relay:
         """Check that what the agent leaves is an answer of the model.
 
         Raises:
-            RunEnds: none of the run's will be.
+            RunEndedError: none of the run's will be.
             InfraError: it is not.
         """
         if self.fatal:
-            raise RunEnds(self.fatal)
+            raise RunEndedError(self.fatal)
         if self.failure:
             raise InfraError(f"{self.failure} ({counted(self.refused, 'request')} without an answer)")
         if not self.steps:
@@ -143,7 +143,7 @@ class Relay:
             return _refusal(404, "only POST /v1/chat/completions and GET /v1/models are relayed")
         try:
             request = read_request(body, self.model)
-        except NotAllowed as error:
+        except NotAllowedError as error:
             self.complaint = str(error)
             return _refusal(400, str(error))
         with self._lock:

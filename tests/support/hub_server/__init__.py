@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from support.hub_server.api import Answer, Api, Request
-from support.hub_server.store import Files, Refused, Repo, Store, User
+from support.hub_server.store import Files, RefusedError, Repo, Store, User
 from support.loopback import LoopbackServer
 
 __all__ = ["Fault", "Files", "Hub", "User"]
@@ -106,7 +106,7 @@ class Hub(LoopbackServer):
         try:
             with self._lock:
                 answer = self._api.answer(request)
-        except Refused as error:
+        except RefusedError as error:
             headers = {"X-Error-Code": error.code} if error.code else {}
             content = json.dumps({"error": str(error)}).encode()
             answer = Answer(

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import yaml
 
-from support.hub_server.store import Commit, Files, PullRequest, Refused, Repo, Store, User
+from support.hub_server.store import Commit, Files, PullRequest, RefusedError, Repo, Store, User
 
 
 @dataclass
@@ -76,14 +76,14 @@ class Api:
         """Return the response to a request.
 
         Raises:
-            Refused: the request is refused.
+            RefusedError: the request is refused.
         """
         user = self.store.user(request.token)
         for method, pattern, function in ROUTES:
             # A revision may contain a quoted slash, which only the raw path distinguishes.
             if method == request.method.replace("HEAD", "GET") and (match := pattern.fullmatch(request.path)):
                 return function(self, request, user, match)
-        raise Refused(404, f"no such address: {request.method} {request.path}", "NotFound")
+        raise RefusedError(404, f"no such address: {request.method} {request.path}", "NotFound")
 
     def repo(self, match: re.Match[str]) -> Repo:
         return self.store.repo(match["kind"], match["name"])
@@ -99,7 +99,7 @@ def _json(value: Any, status: int = 200, **headers: str) -> Answer:
 @route("GET", r"/api/whoami-v2")
 def whoami(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
     if user is None:
-        raise Refused(401, "Invalid username or password.")
+        raise RefusedError(401, "Invalid username or password.")
     token = {"accessToken": {"displayName": "test", "role": user.role}}
     return _json({"type": "user", "name": user.name, "orgs": [{"name": name} for name in user.orgs], "auth": token})
 
@@ -156,7 +156,7 @@ def resolve(api: Api, request: Request, user: User | None, match: re.Match[str])
     path = unquote(match["path"])
     headers = {"X-Repo-Commit": commit.sha}
     if path not in commit.files:
-        raise Refused(404, "Entry not found", "EntryNotFound")
+        raise RefusedError(404, "Entry not found", "EntryNotFound")
     content = commit.files[path]
     return Answer(content, headers={**headers, "ETag": f'"{git_oid(content)}"'})
 
@@ -172,7 +172,7 @@ def create_repo(api: Api, request: Request, user: User | None, match: re.Match[s
     url = f"{request.endpoint}/{kind}/{name}".replace("/models/", "/")
     try:
         api.store.create(kind, name, user)
-    except Refused as error:
+    except RefusedError as error:
         if error.status != 409:
             raise
         return _json({"error": str(error), "url": url}, 409)
@@ -200,7 +200,7 @@ def preupload(api: Api, request: Request, user: User | None, match: re.Match[str
 @route("POST", _REPO + r"/commit/(?P<revision>.+)")
 def commit(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
     if user is None:
-        raise Refused(401, "Invalid username or password.")
+        raise RefusedError(401, "Invalid username or password.")
     header: dict[str, Any] = {}
     changes: dict[str, bytes | None] = {}
     for line in request.body.splitlines():
@@ -275,14 +275,14 @@ def discussion(api: Api, request: Request, user: User | None, match: re.Match[st
 @route("POST", _REPO + r"/discussions/(?P<num>\d+)/status")
 def act(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
     if user is None:
-        raise Refused(401, "Invalid username or password.")
+        raise RefusedError(401, "Invalid username or password.")
     repo = api.repo(match)
     item = _pull_request(repo, match)
     body = request.json()
     if user.name != item.author:
         api.store.check_may_write(repo.name, user)
     if item.status == body["status"]:
-        raise Refused(400, f"This pull request is {item.status} already")
+        raise RefusedError(400, f"This pull request is {item.status} already")
     item.status = body["status"]
     if text := body.get("comment"):
         item.comments.append((user.name, text))
@@ -293,7 +293,7 @@ def act(api: Api, request: Request, user: User | None, match: re.Match[str]) -> 
 def _pull_request(repo: Repo, match: re.Match[str]) -> PullRequest:
     if item := repo.pull_requests.get(int(match["num"])):
         return item
-    raise Refused(404, "Discussion not found")
+    raise RefusedError(404, "Discussion not found")
 
 
 def _discussion(repo: Repo, item: PullRequest) -> dict[str, Any]:
@@ -312,7 +312,7 @@ def _tree(files: Files, folder: str, recursive: bool) -> list[dict[str, Any]]:
     prefix = f"{folder}/" if folder else ""
     inside = {name: content for name, content in files.items() if name.startswith(prefix)}
     if folder and not inside:
-        raise Refused(404, "Entry not found", "EntryNotFound")
+        raise RefusedError(404, "Entry not found", "EntryNotFound")
     parents = {str(parent) for name in inside for parent in PurePosixPath(name).parents} - {".", folder}
     parents = {name for name in parents if name.startswith(prefix)}
     entries: list[dict[str, Any]] = [

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 Files = Mapping[str, bytes]
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """A request that gets an error status.
 
     Attributes:
@@ -78,7 +78,7 @@ class Repo:
                 return self.commits[self.refs[ref]]
         if revision in self.commits:
             return self.commits[revision]
-        raise Refused(404, "Revision Not Found", "RevisionNotFound")
+        raise RefusedError(404, "Revision Not Found", "RevisionNotFound")
 
 
 class Store:
@@ -93,27 +93,27 @@ class Store:
         """Return the owner of a token; None without a token.
 
         Raises:
-            Refused: 401 for an invalid or expired token.
+            RefusedError: 401 for an invalid or expired token.
         """
         if token is None:
             return None
         user = self.users.get(token)
         if user is None or user.expired:
-            raise Refused(401, "Invalid credentials in Authorization header")
+            raise RefusedError(401, "Invalid credentials in Authorization header")
         return user
 
     def repo(self, kind: str, name: str) -> Repo:
         """Return an existing repository."""
         repo = self.repos.get((kind, name))
         if repo is None:
-            raise Refused(404, "Repository not found", "RepoNotFound")
+            raise RefusedError(404, "Repository not found", "RepoNotFound")
         return repo
 
     def create(self, kind: str, name: str, user: User | None) -> Repo:
         """Create a repository with one empty commit, as the Hub does."""
         self.check_may_write(name, user)
         if (kind, name) in self.repos:
-            raise Refused(409, "You already created this repo")
+            raise RefusedError(409, "You already created this repo")
         self.repos[kind, name] = Repo(kind, name)
         self.add_commit(kind, name, {".gitattributes": b""}, "main", "initial commit", "")
         return self.repos[kind, name]
@@ -121,9 +121,9 @@ class Store:
     def check_may_write(self, name: str, user: User | None) -> None:
         """Refuse users without a write token for the repository's namespace."""
         if user is None:
-            raise Refused(401, "Invalid username or password.")
+            raise RefusedError(401, "Invalid username or password.")
         if user.role != "write" or name.split("/")[0] not in (user.name, *user.orgs):
-            raise Refused(403, "You don't have the rights to write to this repository")
+            raise RefusedError(403, "You don't have the rights to write to this repository")
 
     def add_commit(self, kind: str, name: str, files: Files, ref: str, title: str, author: str) -> Commit:
         """Add a commit with exactly these files and move `ref` to it."""
@@ -150,16 +150,16 @@ class Store:
         """Commit additions and deletions (None), directly or as a pull request.
 
         Raises:
-            Refused: 412 if `parent` is no longer the head; 403 without the right.
+            RefusedError: 412 if `parent` is no longer the head; 403 without the right.
         """
         head = repo.resolve(revision)
         if user.role != "write":
-            raise Refused(403, "This token has no write role")
+            raise RefusedError(403, "This token has no write role")
         own = [item for item in repo.pull_requests.values() if revision == f"refs/pr/{item.num}"]
         if not create_pr and not (own and own[0].author == user.name):
             self.check_may_write(repo.name, user)
         if parent is not None and parent != head.sha:
-            raise Refused(412, "A commit has happened since. Please refresh and try again.")
+            raise RefusedError(412, "A commit has happened since. Please refresh and try again.")
         files = {**head.files, **{name: content for name, content in changes.items() if content is not None}}
         for name, content in changes.items():
             if content is None:
@@ -177,7 +177,7 @@ class Store:
         """Tag a commit; a tag never moves."""
         self.check_may_write(repo.name, user)
         if f"tags/{name}" in repo.refs:
-            raise Refused(409, "Tag reference exists already")
+            raise RefusedError(409, "Tag reference exists already")
         repo.refs[f"tags/{name}"] = repo.resolve(revision).sha
 
 
