@@ -13,8 +13,7 @@ A page read as a file has a line with a link. A comment at its end names the con
     - ... <!-- api NAME -->                       the documentation of a public name; "option" switches an option on
       - ... <!-- member -->                       nothing, because `api` includes it
 
-An error fails the build. This command updates signatures and summaries in the lines of `api`, and the table of fresh
-readers in README.md and cards/readers.md:
+An error fails the build. This command updates signatures and summaries in the lines of `api`:
 
     python docs/hooks.py
 """
@@ -322,43 +321,6 @@ def _summary(found: Any) -> str:
     return " ".join((inspect.getdoc(found) or "").partition("\n\n")[0].split())
 
 
-# --- the table of fresh readers -------------------------------------------------------------------------------------
-
-
-def readers_table() -> str:
-    """Return the text of cards/readers.md, which the dataset card includes."""
-    from lmrbench_data.tasks.readers import configuration_totals, recited
-    from lmrbench_data.tasks.task_folders import load_tasks
-
-    tasks = load_tasks()
-    counts = "rows tried", "rows reproduced", "attempts reproduced", "choices as stated", "published option true / not"
-    totals = [*configuration_totals(tasks), recited(tasks)]
-    return _table(("configuration", "reader", *counts), [tuple(_readers(total)) for total in totals]) + "\n"
-
-
-def _readers(total: Any) -> Iterator[str]:
-    """Yield the cells of one configuration and kind of reader."""
-    from lmrbench_data.tasks.guessing import by_truth
-
-    yield f"`{total.config}`"
-    yield total.reader
-    yield f"{len(total.tried)} of {total.rows}" if total.tried else "-"
-    yield f"{len(total.solved)} of {len(total.tried)}" if total.tried else "-"
-    yield f"{total.reproduced} of {total.attempts}" if total.tried else "-"
-    yield total.settled.replace(" %", "\N{NO-BREAK SPACE}%") if total.choices else "-"
-    groups = by_truth(total.choices)
-    yield " / ".join("{} of {}".format(*groups[truth]) for truth in (True, False)) if groups[True][1] else "-"
-
-
-def with_table(markdown: str, table: str) -> str:
-    """Return a text with this table of fresh readers in place of its own."""
-    return re.sub(r"^\| configuration \| reader .*\n(?:\|.*\n)*", lambda _: table, markdown, flags=re.M)
-
-
 if __name__ == "__main__":
-    readme = ROOT / "README.md"
-    table = readers_table()
-    (ROOT / "cards" / "readers.md").write_text(table, encoding="utf-8")
-    readme.write_text(with_table(readme.read_text(encoding="utf-8"), table), encoding="utf-8")
     page = ROOT / "docs" / "python-api.md"
     page.write_text(with_current_api(page.read_text(encoding="utf-8")), encoding="utf-8")

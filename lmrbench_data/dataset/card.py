@@ -96,7 +96,6 @@ def render_card(tables: Mapping[str, Table], benchmark: Benchmark) -> str:
         open=tables[UNDERSPECIFIED].rows if UNDERSPECIFIED in tables else [],
         categories=sorted(Counter(str(row["category"]) for row in rows).items()),
         papers=len({str(row["paper_url"]) for row in rows}),
-        readers=(cards_folder() / "readers.md").read_text(encoding="utf-8").rstrip(),
         images=sorted({str(row["docker_image"]) for row in rows}),
     )
     return str(card).rstrip() + "\n"

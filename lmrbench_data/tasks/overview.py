@@ -1,7 +1,6 @@
 """Tasks for people: the facts of a list, an instance as a model sees it, and the page of all tasks (page.md.j2)."""
 
 import dataclasses
-import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -13,7 +12,6 @@ from ..base.paths import benchmark_option
 from ..base.text import counted
 from ..loader import METHOD
 from .manifest import load_benchmark
-from .readers import choice_attempts, configuration_totals, read_readers
 from .recordings import last_recording
 from .task import Instance, Task
 from .task_folders import choose_folders, load_tasks
@@ -84,25 +82,16 @@ def render_page(tasks: Sequence[Task]) -> str:
         keep_trailing_newline=True,
     )
     environment.filters["cell"] = lambda text: str(text).replace("|", "\\|")
-    folder, facts = tasks[0].folder.parent, task_facts(tasks)
-    methods = task_facts([dataclasses.replace(task, instances=task.instances_of(METHOD)) for task in tasks])
-    names = {fact["instance_id"] for fact in methods}
-    readers = read_readers(folder)
-    attempts = itertools.groupby(choice_attempts(tasks), lambda attempt: attempt.instance.config)
+    facts = task_facts(tasks)
     return environment.get_template("page.md.j2").render(
-        benchmark=load_benchmark(folder),
+        benchmark=load_benchmark(tasks[0].folder.parent),
         facts=facts,
         papers=len({fact["paper_url"] for fact in facts}),
         categories=sorted(Counter(fact["category"] for fact in facts).items(), key=lambda item: (-item[1], item[0])),
-        methods=methods,
+        methods=task_facts([dataclasses.replace(task, instances=task.instances_of(METHOD)) for task in tasks]),
         chosen=[task for task in tasks if task.choices],
         combinations=lambda task: math.prod(len(choice.options) for choice in task.choices),
-        attempts=[(config, list(tries)) for config, tries in attempts],
-        totals=configuration_totals(tasks),
-        readers={name: facts for name, facts in readers.items() if name not in names},
-        method_readers={name: facts for name, facts in readers.items() if name in names},
         goal_text=goal_text,
-        percent=lambda share: f"{100 * share:.0f} %",
     )
 
 
