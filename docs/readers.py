@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from lmrbench_data.base.strict_yaml import read_yaml
 from lmrbench_data.loader import CONFIGS, FUNCTION, METHOD, UNDERSPECIFIED
+from lmrbench_data.tasks.experiments import ROWS
 from lmrbench_data.tasks.guessing import SettledChoice, by_truth, chance, corrected, reciting
 from lmrbench_data.tasks.task import Instance, Task
 from lmrbench_data.tasks.task_folders import load_tasks
@@ -106,7 +107,7 @@ def totals_table(tasks: Sequence[Task]) -> str:
         lines.append(
             (
                 f"`{config}`",
-                reader + (f", {difficulty} rows" if difficulty not in ("", "easy") else ""),
+                reader + (f", {ROWS[difficulty]}" if difficulty not in ("", "easy") else ""),
                 f"{len(tried)} of {len(every)}",
                 f"{len(solved)} of {len(tried)}",
                 f"{sum(attempt.is_reproduced for attempt in attempts)} of {len(attempts)}",

@@ -204,8 +204,8 @@ def private(
     config: Annotated[str, typer.Option("--config", help="counterfactual or underspecified.")] = "counterfactual",
     names: TaskNames = None,
     difficulty: Annotated[
-        str, typer.Option("--difficulty", help="Of underspecified papers: easy, hard or both.")
-    ] = "both",
+        str, typer.Option("--difficulty", help="Of underspecified papers: easy, hard, silent or all.")
+    ] = "all",
     per_paper: Annotated[int, typer.Option("--per-paper", help="Rows per paper.", min=1, max=100)] = 1,
     sandbox: Sandbox = "auto",
     benchmark: BenchmarkFolder = None,
@@ -215,9 +215,9 @@ def private(
     """Make a private set of altered papers.
 
     Draws options that are not in the benchmark: combinations of them (counterfactual), or true ones for the choices
-    that papers leave open (underspecified, of one difficulty or both). Records the references, proves that they decide,
-    and writes a dataset folder with this configuration alone. Whoever has the seed can draw the same set. Each row is
-    written when it is finished; the same command again makes the rest.
+    that papers leave open or depart from silently (underspecified, of one difficulty or all). Records the references,
+    proves that they decide, and writes a dataset folder with this configuration alone. Whoever has the seed can draw
+    the same set. Each row is written when it is finished; the same command again makes the rest.
 
     Example: lmrbench dataset private held-out --config underspecified --seed 4711 --sandbox docker
     """
@@ -234,10 +234,10 @@ def private(
 
     if config not in ("counterfactual", "underspecified"):
         raise ArgumentError("config", f"{config!r} has no private sets; give counterfactual or underspecified")
-    if difficulty not in (*DIFFICULTIES, "both"):
-        raise ArgumentError("difficulty", f"{difficulty!r} is unknown; give {', '.join(DIFFICULTIES)} or both")
+    if difficulty not in (*DIFFICULTIES, "all"):
+        raise ArgumentError("difficulty", f"{difficulty!r} is unknown; give {', '.join(DIFFICULTIES)} or all")
     tasks = tasks_and_drafts(choose_folders(names, benchmark) if names else None, benchmark)[0]
-    tasks = [of_difficulty(task, difficulty) for task in tasks] if difficulty != "both" else tasks
+    tasks = [of_difficulty(task, difficulty) for task in tasks] if difficulty != "all" else tasks
     facts = load_benchmark(benchmark)
     kept: dict[str, Any] = {}
     refuse_foreign(out)

@@ -9,7 +9,7 @@ from ..base.errors import ArgumentError, InputError
 from ..base.near import did_you_mean
 from ..base.shares import RANKED_BY
 from ..loader import FUNCTION, row_sha256
-from ..tasks.experiments import EASY, HARD
+from ..tasks.experiments import EASY
 
 #: A model sees instruction, paper and repository; in the track `contract` also the contract.
 TRACKS = tuple(RANKED_BY)
@@ -87,7 +87,7 @@ class RowChoice(TypedDict):
     stated: Annotated[
         str, "The option that the paper of this row states, or that its tables show if the choice is open."
     ]
-    open: Annotated[bool, "Whether the paper leaves the decision open."]
+    open: Annotated[bool, "Whether the paper leaves the decision open, or may depart from it silently."]
     cases: Annotated[list[str], "Cases that test this choice alone."]
     options: Annotated[list[Option], "All options. Not for models."]
 
@@ -141,7 +141,8 @@ class DatasetRow(TypedDict):
     difficulty: NotRequired[
         Annotated[
             str,
-            "`easy`: the paper leaves some decisions open; `hard`: all, and one table mixes them "
+            "`easy`: the paper leaves some decisions open; `hard`: all, and one table mixes them; `silent`: the paper "
+            "states them all, and its table comes from an implementation that departs from some of them "
             "(configuration underspecified).",
             EXPERIMENTS,
         ]
@@ -239,10 +240,10 @@ def content_sha256(row: DatasetRow) -> str:
     """Hash what a check of a row proves: the row and its recorded outputs.
 
     No trial depends on the benchmark's version, nor on a published paper's text; checks of altered papers depend on
-    their texts. A difficulty counts if it is `hard`, under the name that it had when the proofs were made.
+    their texts. A difficulty counts unless it is `easy`, under the name that it had when the proofs were made.
     """
     paper = row["paper_text"] if configuration_of(row).is_altered else ""
     content = {**row, "benchmark_version": "", "paper_text": paper}
-    if content.pop("difficulty", EASY) == HARD:
-        content["level"] = HARD
+    if (difficulty := content.pop("difficulty", EASY)) != EASY:
+        content["level"] = difficulty
     return hashlib.sha256(f"{row_sha256(content)} {row['recording']['sha256']}".encode()).hexdigest()

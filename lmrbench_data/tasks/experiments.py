@@ -14,10 +14,15 @@ FILE = "experiments.py"
 ROUNDING = 10.0**-DIGITS
 #: Tables that tell combinations apart differ by more.
 MARGIN = 10 * ROUNDING
-#: Difficulties of underspecified instances: a hard one opens all choices and mixes them in one table.
-DIFFICULTIES = EASY, HARD = "easy", "hard"
-#: The table of a hard instance, its smallest and largest number of open choices, and the same of cells.
-HARD_TABLE, HARD_CHOICES, HARD_CELLS = "outcome", (4, 6), (6, 8)
+#: Difficulties of underspecified instances. A hard one opens all choices and mixes them in one table. So does a silent
+#: one, but its paper states the published options.
+DIFFICULTIES = EASY, HARD, SILENT = "easy", "hard", "silent"
+#: Difficulty → words for its rows.
+ROWS = {EASY: "easy rows", HARD: "hard rows", SILENT: "silent departures"}
+#: Smallest number of options of a silent instance that are not the published ones.
+MIN_DEPARTURES = 2
+#: Smallest and largest number of open choices of a hard or silent instance, and the same of cells.
+HARD_CHOICES, HARD_CELLS = (4, 6), (6, 8)
 #: table → row label → column → number
 Tables = Mapping[str, Mapping[str, Mapping[str, float]]]
 #: Part of an underspecified instruction.
@@ -26,6 +31,18 @@ OPEN = """The paper leaves these decisions open:
 {questions}
 Its last section reports results. Decide so that the repository's experiments print the same tables;
 `python print_table.py NAME` prints one. All experiments together may take {cpu_s} seconds of CPU time."""
+#: Part of a silent instruction.
+DEPARTURES = """The paper's description is complete. But the implementation that computed the results in its last
+section departs from the description in {least} to {most} places. Such a place is one decision of the method (a
+formula, a set, an order, a reduction) that the text states and the implementation takes otherwise, by a plausible
+alternative that a researcher of the field might have chosen; everything else is as described. The paper does not say
+where. The numbers are right. If any one of the departures is undone and the others stay, every number changes by more
+than ten units of its last digit; a change in the last bit of intermediate results moves no number by more than one
+unit. Of all combinations of the alternatives that were considered, only this one gives these numbers.
+
+Write the functions so that the repository's experiments print the same table (`python print_table.py {table}`). Hidden
+tests compare your functions with that implementation, also on other inputs. All experiments together may take {cpu_s}
+seconds of CPU time."""
 _PRINT = Path(__file__).with_name("print_table.py")
 #: The files that only the repository of an underspecified instance has.
 FILES = (FILE, _PRINT.name)

@@ -9,7 +9,7 @@ from ..base.errors import InputError
 from ..base.strict_yaml import check, read_yaml
 from ..loader import COUNTERFACTUAL, METHOD, UNDERSPECIFIED
 from .choices import Choice
-from .experiments import EASY, HARD, HARD_CHOICES, HARD_TABLE, experiment_files
+from .experiments import EASY, HARD_CHOICES, MIN_DEPARTURES, SILENT, experiment_files
 from .experiments import FILE as EXPERIMENTS
 from .task import Altered, Instance, Method, Tests, Underspecified
 
@@ -50,8 +50,8 @@ def read_underspecified(folder: Path, facts: Mapping[str, Any], choices: Sequenc
         if closed := chosen.keys() - {*opened}:
             raise InputError(f"{where}.options: the choice {min(closed)!r} is not open; add it to open")
         difficulty = stated.get("difficulty", EASY)
-        if difficulty == HARD:
-            _check_hard(where, stated, choices)
+        if difficulty != EASY:
+            _check_mixed(where, difficulty, stated, choices)
         code = experiment_files(folder)[EXPERIMENTS].data.decode("utf-8", "replace")
         if lacking := [name for name in stated["tables"] if f"def table_{name}(" not in code]:
             raise InputError(f"{folder / EXPERIMENTS}: no function table_{lacking[0]}; {where} names it")
@@ -68,15 +68,18 @@ def read_underspecified(folder: Path, facts: Mapping[str, Any], choices: Sequenc
         )
 
 
-def _check_hard(where: str, stated: Mapping[str, Any], choices: Sequence[Choice]) -> None:
-    """Check that a hard item opens all choices that a table can settle, and reports one table."""
+def _check_mixed(where: str, difficulty: str, stated: Mapping[str, Any], choices: Sequence[Choice]) -> None:
+    """Check that a hard or silent item opens all choices that a table can settle, and reports one table."""
+    item = f"a {difficulty} item"
     opened, every = {*stated["open"], *stated.get("unfit", ())}, {choice.name for choice in choices}
     if stray := opened ^ every:
-        raise InputError(f"{where}: a hard item opens {min(stray)!r} or names it in unfit, and no other choices")
+        raise InputError(f"{where}: {item} opens {min(stray)!r} or names it in unfit, and no other choices")
     if not HARD_CHOICES[0] <= len(stated["open"]) <= HARD_CHOICES[1]:
-        raise InputError(f"{where}.open: a hard item opens {HARD_CHOICES[0]} to {HARD_CHOICES[1]} choices")
-    if stated["tables"] != [HARD_TABLE]:
-        raise InputError(f"{where}.tables: a hard item has one table, {HARD_TABLE}")
+        raise InputError(f"{where}.open: {item} opens {HARD_CHOICES[0]} to {HARD_CHOICES[1]} choices")
+    if len(stated["tables"]) != 1:
+        raise InputError(f"{where}.tables: {item} has one table")
+    if difficulty == SILENT and len(stated["options"]) < MIN_DEPARTURES:
+        raise InputError(f"{where}.options: {item} has at least {MIN_DEPARTURES} departures")
 
 
 def _altered_facts(facts: Mapping[str, Any], config: str, number: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ..base.paths import has_variants
 from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED, File
 from .choices import Choice, render_paper, with_options
 from .environments import load_environments
-from .experiments import OPEN, Tables, experiment_files, tables_section
+from .experiments import DEPARTURES, MIN_DEPARTURES, OPEN, SILENT, Tables, experiment_files, tables_section
 from .masking import mask_files
 
 #: Folder of a task that holds the recorded outputs of its references.
@@ -60,7 +60,8 @@ class Instance:
     chosen: Mapping[str, str] = field(default_factory=dict)
     """Choice → option, for the choices that differ from the published method."""
     open: tuple[str, ...] = ()
-    """The choices that the paper leaves open; `chosen` has those whose true option was not published."""
+    """The choices that the paper leaves open, or of which any may be a silent departure; `chosen` has those whose true
+    option was not published."""
     tables: tuple[str, ...] = ()
     """Tables of experiments.py whose numbers under the true options the paper reports."""
     equal_outsiders: Mapping[str, str] = field(default_factory=dict)
@@ -146,7 +147,7 @@ class Altered(Method):
 
 
 class Underspecified(Altered):
-    """A method whose paper leaves choices open: a row of the configuration `underspecified`."""
+    """A method whose true choices only numbers tell: a row of the configuration `underspecified`."""
 
     configuration: ClassVar[Configuration] = CONFIGURATIONS[UNDERSPECIFIED]
 
@@ -155,7 +156,10 @@ class Underspecified(Altered):
         return {**task.repo, **experiment_files(task.folder)}
 
     def instruction_with(self, choices: Sequence[Choice]) -> str:
-        """Return the request, which names the open decisions and the budget."""
+        """Return the request, which names the open decisions or the number of departures, and the budget."""
+        if self.difficulty == SILENT:
+            places = {"least": MIN_DEPARTURES, "most": len(self.open), "table": self.tables[0]}
+            return f"{self.instruction}\n\n{DEPARTURES.format(**places, cpu_s=self.cpu_budget_s)}"
         questions = "".join(f"- {choice.question}\n" for choice in choices if choice.name in self.open)
         return f"{self.instruction}\n\n{OPEN.format(questions=questions, cpu_s=self.cpu_budget_s)}"
 
@@ -266,9 +270,10 @@ class Task:
 
     def paper_of(self, instance: Instance, tables: Tables | None = None) -> str:
         """Return the paper that a model sees; the tables are recorded results of an underspecified instance."""
-        chosen = instance.chosen
-        texts = {item.name: item.texts[chosen[item.name]] for item in self.choices if item.name in chosen}
-        texts |= {item.name: item.open_text for item in self.choices if item.name in instance.open}
+        chosen, texts = instance.chosen, {}
+        if instance.difficulty != SILENT:
+            texts = {item.name: item.texts[chosen[item.name]] for item in self.choices if item.name in chosen}
+            texts |= {item.name: item.open_text for item in self.choices if item.name in instance.open}
         return render_paper(self.paper_source, texts) + tables_section(tables or {})
 
     def instruction_of(self, instance: Instance) -> str:

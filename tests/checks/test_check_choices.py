@@ -10,8 +10,9 @@ import pytest
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.build import write_dataset
-from lmrbench_data.dataset.rows import DatasetRow, config_of, golden_files_of
+from lmrbench_data.dataset.rows import DatasetRow, config_of, content_sha256, golden_files_of
 from lmrbench_data.loader import COUNTERFACTUAL, METHOD, UNDERSPECIFIED, load_rows, read_archive, write_files
+from lmrbench_data.tasks import method_file
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.predictions.prediction import Prediction
@@ -157,6 +158,7 @@ MALFORMED: dict[str, tuple[dict[str, object], str]] = {
     "open_and_published": (_open(options={"average": "count"}), "'count' is not an unpublished option"),
     "no_such_table": (_open(tables=["curve"]), "no function table_curve"),
     "hard_with_two_choices": (_open(difficulty="hard"), "underspecified[0].open: a hard item opens 4 to 6 choices"),
+    "silent_with_two_choices": (_open(difficulty="silent"), "a silent item opens 4 to 6 choices"),
     "hard_and_partly_open": (
         _open(difficulty="hard", unfit={"colour": "a free constant"}),
         "opens 'colour' or names it in unfit",
@@ -241,6 +243,60 @@ def test_underspecified_row_shows_the_table_and_hides_the_options(
         assert readings(verdict) == {"weights": "stated", "average": average}
         assert all(item["open"] and not item["altered"] for item in verdict.choices)
         assert (verdict.status is Status.PASSED) is (answer == golden)
+
+
+#: An experiment whose cells depend on both choices of the toy.
+MIXED = """
+from window import Window
+
+
+def grown(x):
+    return x
+
+
+def table_outcome():
+    values = [0.1, 0.9, 0.4, 0.7]
+    return {f"{size}": {"mean": grown(Window(size).mean(values))} for size in range(5, 11)}
+"""
+#: Replaces `return x` so that a last bit decides.
+CHAOS = "for _ in range(100):\n        x = 3.9 * (x % 1) * (1 - x % 1)\n    return x"
+
+
+def test_silent_departures_stand_in_the_table_and_not_in_the_paper(
+    toy_benchmark: Path, local_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The paper states the published options; only the numbers tell that the implementation took others."""
+    monkeypatch.setattr(method_file, "HARD_CHOICES", (2, 6))  # the toy has two choices
+    options = {"weights": "cauchy", "average": "root"}
+    silent: dict[str, object] = {"difficulty": "silent", "tables": ["outcome"], "options": options}
+
+    def add(**changes: object) -> None:
+        add_toy_choices(toy_benchmark, **_open(**{**silent, **changes}))
+        (toy_benchmark / TASK / "experiments.py").write_text(MIXED)
+
+    add(options={"weights": "cauchy"})
+    with pytest.raises(InputError, match="a silent item has at least 2 departures"):
+        load_tasks(benchmark=toy_benchmark)
+    add()
+    assert errors(toy_benchmark, local_sandbox, UNDERSPECIFIED) == {}
+    [row] = recorded_rows(toy_benchmark, local_sandbox, UNDERSPECIFIED)
+    [method] = recorded_rows(toy_benchmark, local_sandbox, METHOD)
+    paper, _, results = row["paper_text"].partition("\n## Reported results\n")
+    assert (paper, row["difficulty"], "| 5 | " in results) == (method["paper_text"], "silent", True)
+    assert "in 2 to 2 places" in row["instruction"]
+    assert "`python print_table.py outcome`" in row["instruction"]
+    assert "20\nseconds of CPU time" in row["instruction"]
+    assert not any(CHOICES[name]["question.md"].strip() in row["instruction"] for name in CHOICES)
+    assert {choice["name"]: choice["stated"] for choice in row["choices"]} == options
+    assert content_sha256(row) != content_sha256({**row, "difficulty": "hard"})
+    for files, reading in ((golden_files_of(row), "stated"), (golden_files_of(method), "published")):
+        verdict = verdict_on(row, files, local_sandbox)
+        assert readings(verdict) == dict.fromkeys(options, reading)
+        assert (verdict.status is Status.PASSED) is (reading == "stated")
+        assert all(item["open"] and not item["altered"] for item in verdict.choices)
+    edit(toy_benchmark, "experiments.py", "return x", CHAOS)
+    found = errors(toy_benchmark, local_sandbox, UNDERSPECIFIED)
+    assert "choose experiments that are not chaotic" in found["tables, last bit"]
 
 
 def test_table_with_other_digits_is_recorded_again(benchmark: Path, local_sandbox: Sandbox) -> None:

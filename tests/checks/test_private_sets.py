@@ -110,4 +110,4 @@ def test_without_rows_of_the_configuration_or_difficulty_there_is_nothing_to_dra
     add_toy_choices(toy_benchmark)
     assert "no task has such rows of underspecified" in error_of("underspecified", "--difficulty", "hard")
     unknown = error_of("underspecified", "--difficulty", "medium")
-    assert "--difficulty: 'medium' is unknown; give easy, hard or both" in unknown
+    assert "--difficulty: 'medium' is unknown; give easy, hard, silent or all" in unknown

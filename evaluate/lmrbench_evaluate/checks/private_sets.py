@@ -12,6 +12,7 @@ from lmrbench_data.dataset.build import build_row
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import COUNTERFACTUAL, row_sha256
 from lmrbench_data.tasks.choices import MIN_ALTERED, draw
+from lmrbench_data.tasks.experiments import MIN_DEPARTURES, SILENT
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.recordings import Recording
 from lmrbench_data.tasks.task import Altered, Task
@@ -143,7 +144,7 @@ def _underspecified(task: Task, numbers: random.Random) -> Iterator[Altered]:
     template = numbers.choice(task.underspecified)
     known: list[Mapping[str, str]] = [item.chosen for item in task.underspecified if item.open == template.open]
     opened = [choice for choice in task.choices if choice.name in template.open]
-    for chosen in draw(opened, numbers, known, at_least=1):
+    for chosen in draw(opened, numbers, known, at_least=MIN_DEPARTURES if template.difficulty == SILENT else 1):
         yield dataclasses.replace(template, chosen=chosen)
 
 

@@ -1,4 +1,4 @@
-"""Proofs of a hard row: its table mixes all open choices, and a solver that knows the options settles them.
+"""Proofs of a hard or silent row: its table mixes all open choices, and a solver that knows the options settles them.
 
 The solver runs the published combination and each single exchange of an option, and then the combination that its model
 calls likeliest, until one gives the row's table. The model is a Gaussian process over combinations: their covariance
@@ -65,8 +65,8 @@ def hard_errors(
     yield (
         "tables, solvable",
         f"{missed} of {len(counts)} truths need more than {affordable} runs of {cpu_s:.1f} CPU s" if missed else "",
-        f"settled by {own} runs of {cpu_s:.1f} CPU s, random truths by {min(random_ones)} to {max(random_ones)}; "
-        f"three times the former are {3 * own * cpu_s:.0f} s",
+        f"settled by {own} runs of {cpu_s:.2f} CPU s ({own * cpu_s:.0f} s), random truths by {min(random_ones)} to "
+        f"{max(random_ones)} ({max(counts) * cpu_s:.0f} s)",
     )
 
 

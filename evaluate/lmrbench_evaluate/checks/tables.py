@@ -2,7 +2,8 @@
 
 A table that another combination of options reproduces would be a wrong statement about the choices that its paper
 leaves open. The same holds for a table that an unlisted option reproduces. *Outsiders* stand for such options: the
-function of a choice with its result doubled, squared, negated or reversed. Hard rows have more proofs (`solver.py`).
+function of a choice with its result doubled, squared, negated or reversed. Hard and silent rows have more proofs
+(`solver.py`); a change of the last bit must not move the table of a silent row.
 """
 
 import itertools
@@ -16,7 +17,7 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.text import counted
 from lmrbench_data.loader import File
 from lmrbench_data.tasks.choices import with_options
-from lmrbench_data.tasks.experiments import EASY, HARD, MARGIN, ROUNDING, Tables, table_cases
+from lmrbench_data.tasks.experiments import EASY, HARD, MARGIN, ROUNDING, SILENT, Tables, table_cases
 from lmrbench_data.tasks.task import Instance, Task
 
 from ..sandbox.base import Limits, Sandbox
@@ -25,7 +26,7 @@ from ..verdict.evaluator import in_batches, run_batch
 from .solver import Cells, Combination, exchanges, first_runs, hard_errors
 
 #: Difficulty → largest number of combinations to try; if there are more, a random sample of this size is tried.
-MAX_COMBINATIONS = {EASY: 200, HARD: 300}
+MAX_COMBINATIONS = {EASY: 200, HARD: 300, SILENT: 1000}
 #: Number of runs of the true options that must agree bit for bit.
 REPEATED = 3
 #: How an outsider changes the result of a choice's function → expression of the result `v`.
@@ -33,19 +34,26 @@ OUTSIDERS = {"doubled": "_map(v, lambda x: 2 * x)", "squared": "_map(v, lambda x
     "negated": "_map(v, lambda x: -x)",
     "reversed": "_reverse(v)",
 }
+#: How the result of a choice's function changes in its last bit, and the name of the change.
+LAST_BIT = {"last bit": "_map(v, _last_bit, False)"}
 _WRAPPER = '''
 
-def _map(v, change):
+def _map(v, change, invert=True):
     """Change each number; invert truth values."""
     if isinstance(v, bool):
-        return not v
+        return v != invert
     if isinstance(v, dict):
-        return {key: _map(item, change) for key, item in v.items()}
+        return {key: _map(item, change, invert) for key, item in v.items()}
     if isinstance(v, (list, tuple)):
-        return type(v)(_map(item, change) for item in v)
+        return type(v)(_map(item, change, invert) for item in v)
     if "bool" in str(getattr(v, "dtype", "")):
-        return ~v
+        return v ^ invert
     return change(v)
+
+
+def _last_bit(v):
+    """Change the last bit of floats."""
+    return v * (1 + 2**-52) if "float" in str(getattr(v, "dtype", type(v))) else v
 
 
 def _reverse(v):
@@ -115,11 +123,11 @@ class _Run:
     """A repository whose tables are made."""
 
     kind: str
-    """`truth`, `combinations` or `outsiders`."""
+    """`truth`, `combinations`, `outsiders` or `last bit`."""
     name: str
     files: Mapping[str, File]
     chosen: Combination = ()
-    """Empty for an outsider."""
+    """Empty for an outsider and a changed last bit."""
 
 
 class _Open:
@@ -148,7 +156,7 @@ class _Open:
         if len(others) <= most:
             return others
         near = exchanges(self.sizes, self.truth)
-        if instance.difficulty == HARD:  # the solver starts with these
+        if instance.difficulty != EASY:  # the solver starts with these
             near += [chosen for chosen in first_runs(self.sizes) if chosen in others and chosen not in near]
         rest = [chosen for chosen in others if chosen not in near]
         return near + random.Random(instance.instance_id).sample(rest, most - len(near))
@@ -184,7 +192,7 @@ def table_errors(
     for run, (tables, _) in zip(runs, _make(task, instance, runs, sandbox, image), strict=True):
         made.append(tables)
         finished()
-        if not every and run.kind != "truth" and _is_blind(recorded, tables):
+        if not every and run.kind in ("combinations", "outsiders") and _is_blind(recorded, tables):
             break
     repeated, others = made[:REPEATED], list(zip(runs, made, strict=False))[REPEATED:]
     yield "tables, repeated", _repeated_error(repeated, recorded), f"the same bits in {REPEATED} runs"
@@ -204,7 +212,11 @@ def table_errors(
             error = f"{crashed[0]} makes no table; every combination of options has to run"
         least = min((largest_gap(recorded, tables) for _, tables in own if tables is not None), default=math.inf)
         yield f"tables, {kind}", error, f"{counted(len(own), kind[:-1])} told apart, the nearest by {least:.2g}"
-    if instance.difficulty == HARD and len(made) == len(runs):
+    if moved := [tables for run, tables in others if run.kind == "last bit"]:
+        worst = max(math.inf if tables is None else largest_gap(recorded, tables) for tables in moved)
+        error = f"a cell moves by {worst:.1g}; choose experiments that are not chaotic" if worst > ROUNDING else ""
+        yield "tables, last bit", error, f"{counted(len(moved), 'function')} changed, cells move by {worst:.1g} or less"
+    if instance.difficulty != EASY and len(made) == len(runs):
         opened = _Open(task, instance)
         known = dict(zip((run.chosen for run in runs), made, strict=True))
 
@@ -229,7 +241,10 @@ def _planned(task: Task, instance: Instance) -> list[_Run]:
     opened = _Open(task, instance)
     runs = [opened.run("truth", opened.truth)] * REPEATED
     runs += [opened.run("combinations", chosen) for chosen in opened.others(instance)]
-    return [*runs, *_outsiders(opened, runs[0].files, instance)]
+    runs += _changed(opened, runs[0].files, "outsiders", OUTSIDERS, instance.equal_outsiders)
+    if instance.difficulty == SILENT:
+        runs += _changed(opened, runs[0].files, "last bit", LAST_BIT)
+    return runs
 
 
 def _is_blind(recorded: Tables, tables: Tables | None) -> bool:
@@ -237,14 +252,17 @@ def _is_blind(recorded: Tables, tables: Tables | None) -> bool:
     return tables is not None and largest_gap(recorded, tables) <= MARGIN
 
 
-def _outsiders(opened: _Open, files: Mapping[str, File], instance: Instance) -> Iterator[_Run]:
+def _changed(
+    opened: _Open, files: Mapping[str, File], kind: str, changes: Mapping[str, str], equal: Collection[str] = ()
+) -> Iterator[_Run]:
+    """Yield the runs in which the function of a choice returns another result."""
     for choice in opened.choices:
-        for how, expression in OUTSIDERS.items():
+        for how, expression in changes.items():
             wrapper = _WRAPPER.replace("{name}", choice.functions[0]).replace("{expression}", expression)
             text = files[choice.file].data + wrapper.encode()
             name = f"{choice.name} {how}"
-            if name not in instance.equal_outsiders:
-                yield _Run("outsiders", name, {**files, choice.file: files[choice.file]._replace(data=text)})
+            if name not in equal:
+                yield _Run(kind, name, {**files, choice.file: files[choice.file]._replace(data=text)})
 
 
 def _make(

@@ -24,7 +24,7 @@ class Task(_Part):
     url: str = ""
     """The address of the paper, http(s) or empty."""
     difficulty: str = ""
-    """`easy` or `hard` for an underspecified paper."""
+    """`easy`, `hard` or `silent` for an underspecified paper."""
 
     @field_validator("url")
     @classmethod
@@ -102,7 +102,7 @@ class Entry(_Part):
     level: Literal["reproduced", "robust"]
     """The level that ranks the track."""
     difficulty: str = ""
-    """`easy` or `hard` if the entry is on the rows of that difficulty alone; empty if it is on all."""
+    """`easy`, `hard` or `silent` if the entry is on the rows of that difficulty alone; empty if it is on all."""
     samples: int = Field(gt=0)
     judges: list[str] = []
     fingerprint: str

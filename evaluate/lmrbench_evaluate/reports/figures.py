@@ -89,7 +89,7 @@ def _name(score: ModelScore, scores: Sequence[ModelScore]) -> str:
 
 
 def _with_difficulties(scores: Named) -> Named:
-    """Return the scores, each followed by those on its easy and on its hard rows if it has both."""
+    """Return the scores, each followed by those on its rows of each difficulty if it has several."""
     split = with_difficulties(score for _, score in scores)
     return [(_name(score, split), score) for score in split]
 

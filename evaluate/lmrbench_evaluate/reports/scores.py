@@ -16,7 +16,7 @@ from typing import Any
 
 from lmrbench_data.base.shares import Share, ranking_key, ranking_level
 from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
-from lmrbench_data.tasks.experiments import DIFFICULTIES
+from lmrbench_data.tasks.experiments import DIFFICULTIES, ROWS
 from lmrbench_data.tasks.guessing import SettledChoice, by_truth, chance, corrected, reciting
 
 from ..judge.judgement_log import read_judgements
@@ -95,7 +95,7 @@ class ModelScore:
 
     @property
     def difficulty(self) -> str:
-        """The difficulty of all rows, `easy` or `hard`; empty if they have several or none."""
+        """The difficulty of all rows; empty if they have several or none."""
         found = {self.difficulties.get(name, "") for name in self.scope}
         return found.pop() if len(found) == 1 and found <= set(DIFFICULTIES) else ""
 
@@ -251,14 +251,14 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
 
 
 def with_difficulties(scores: Iterable[ModelScore]) -> list[ModelScore]:
-    """Return each score, followed by those on its easy and on its hard rows if it has both."""
+    """Return each score, followed by those on its rows of each difficulty if it has several."""
     return [part for score in scores for part in (score, *score.by_difficulty)]
 
 
 def only_difficulty(scores: Iterable[ModelScore]) -> str:
     """Return words for the difficulty of all rows of these scores; empty if there are several or none."""
     found = {score.difficulty for score in scores}
-    return f", {found.pop()} rows" if len(found) == 1 and "" not in found else ""
+    return f", {ROWS[found.pop()]}" if len(found) == 1 and "" not in found else ""
 
 
 def paper_of(instance: str) -> str:

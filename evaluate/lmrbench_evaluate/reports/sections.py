@@ -7,6 +7,7 @@ from lmrbench_data.base.shares import percent
 from lmrbench_data.base.text import counted
 from lmrbench_data.base.text_table import Table
 from lmrbench_data.dataset.result_rows import ResultRow
+from lmrbench_data.tasks.experiments import ROWS
 from lmrbench_data.tasks.guessing import chance, reciting
 
 from ..runs.folder import RunFolder
@@ -155,7 +156,7 @@ def _about_readings(scores: Sequence[ModelScore]) -> Iterator[str]:
             shares = ", ".join(f"{name} {score.reading(*readings).percent}" for name, readings in READ.items())
             yield f"{score.name}: {shares} of the altered choices. Intervals count papers."
         if choices := score.open_choices:
-            rows = f" of {score.difficulty} rows" if score.difficulty else ""
+            rows = f" of {ROWS[score.difficulty]}" if score.difficulty else ""
             yield (
                 f"{score.name}: settled {score.settled().percent} of the open choices{rows}; guessing settles "
                 f"{percent(chance(choices))}, reciting the published method {percent(reciting(choices))}. Corrected "
