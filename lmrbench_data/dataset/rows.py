@@ -99,7 +99,7 @@ class DatasetRow(TypedDict):
     """
 
     instance_id: Annotated[str, "Name of the instance; unique."]
-    category: Annotated[str, "One of the nine categories of research code."]
+    category: Annotated[str, "Kind of research code."]
     paper_title: Annotated[str, "Title of the paper."]
     paper_url: Annotated[str, "Address of the paper."]
     arxiv_id: Annotated[str, "Its arXiv identifier; empty if it has none."]

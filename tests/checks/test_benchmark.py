@@ -1,6 +1,7 @@
 """The benchmark's own tasks: sound in Docker, runnable as their READMEs say, and free of what models must not see."""
 
 import dataclasses
+import json
 import math
 import runpy
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import lmrbench_data as lmr
 from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.dataset.build import build_rows
+from lmrbench_data.original.facts import labels
 from lmrbench_data.tasks.guessing import chance, reciting
 from lmrbench_data.tasks.overview import PAGE, render_page, task_facts
 from lmrbench_data.tasks.task import Task
@@ -76,7 +78,7 @@ def test_published_options_are_not_the_better_guess() -> None:
 
     With a fixed share as the least, rows would be kept or dropped for what was drawn, which is a bias of its own.
     """
-    choices = runpy.run_path(str(benchmark_folder().parent / "docs" / "readers.py"))["open_choices"](TASKS)
+    choices = runpy.run_path(str(benchmark_folder().parent / "docs" / "counts.py"))["open_choices"](TASKS)
     deviation = math.sqrt(sum((1 - 1 / choice.options) / choice.options for choice in choices)) / len(choices)
     assert abs(reciting(choices) - chance(choices)) <= 2.58 * deviation
 
@@ -103,11 +105,13 @@ def test_page_about_all_tasks_is_up_to_date() -> None:
 
 
 def test_benchmark_has_the_instances_of_the_paper() -> None:
-    """28 instances from 23 papers, in the nine categories."""
+    """Those that the original's answers are labelled for; each folder is a paper, and each category has a task."""
     facts = task_facts(TASKS)
-    assert len({fact["instance_id"] for fact in facts}) == len(facts) == 28
-    assert len({fact["paper_url"] for fact in facts}) == len(TASKS) == 23
-    assert len({fact["category"] for fact in facts}) == 9
+    assert sorted(fact["instance_id"] for fact in facts) == sorted({*labels()["instance_id"]})
+    assert len({fact["paper_url"] for fact in facts}) == len(TASKS)
+    schema = json.loads(Path(lmr.__file__).with_name("schema").joinpath("task.schema.json").read_text())
+    categories = schema["$defs"]["implementation"]["properties"]["category"]["enum"]
+    assert {fact["category"] for fact in facts} == {*categories}
     for fact in facts:
         assert 5 <= fact["files"] <= 20, fact["instance_id"]
         assert 200 <= fact["lines"] <= 1500, fact["instance_id"]

@@ -1,6 +1,6 @@
-"""Write what fresh readers came to: docs/reader-attempts.md, and the table of README.md and cards/dataset_card.md.
+"""Write the numbers that texts state: the rows of the benchmark, and what fresh readers came to.
 
-    python docs/readers.py
+    python docs/counts.py
 
 Fresh readers are language-model agents whose answers were evaluated afterwards. `readers.yaml` (functions and methods)
 and `choice_readers.yaml` (altered papers) in `benchmark/` are written by hand; nothing else adds up their numbers.
@@ -21,13 +21,13 @@ from lmrbench_data.tasks.task_folders import load_tasks
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = Path("docs", "reader-attempts.md")
-#: Texts that hold the table of totals.
-TABLED = (Path("README.md"), Path("cards", "dataset_card.md"))
-_TOTALS = re.compile(r"^\| configuration \| reader .*\n(?:\|.*\n)*", re.M)
+#: Texts with numbers of rows or the table of totals.
+NUMBERED = (Path("README.md"), Path("cards", "dataset_card.md"), Path("docs", "comparison.md"))
+_TOTALS = r"(?m)^\| configuration \| reader .*\n(?:\|.*\n)*"
 _TOP = """\
 # Every attempt of a fresh reader
 
-`python docs/readers.py` writes this page from `benchmark/readers.yaml` and `benchmark/choice_readers.yaml`. [How the
+`python docs/counts.py` writes this page from `benchmark/readers.yaml` and `benchmark/choice_readers.yaml`. [How the
 readers worked](reader-results.md#how-the-readers-worked) says what they had.
 """
 _NOTES = {
@@ -171,11 +171,27 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |\n" for line in lines)
 
 
+# --- all texts --------------------------------------------------------------------------------------------------------
+
+
 def texts(tasks: Sequence[Task]) -> dict[Path, str]:
-    """Return the files that have results of readers, by their paths in the project."""
-    table = totals_table(tasks)
-    tabled = {path: _TOTALS.sub(table, (ROOT / path).read_text(encoding="utf-8")) for path in TABLED}
-    return {**tabled, PAGE: attempts_page(tasks)}
+    """Return the texts with current numbers, by their paths in the project."""
+    rows = {config: sum(len(task.instances_of(config)) for task in tasks) for config in CONFIGS}
+    papers = f"instances from {len(tasks)} papers"
+    categories = f"{len({item.category for task in tasks for item in task.implementations})} categories"
+    *most, last = map(str, rows.values())
+    current = {
+        _TOTALS: totals_table(tasks),
+        r"\d+ instances from \d+ papers in \d+ categories": f"{rows[FUNCTION]} {papers} in {categories}",
+        r"\d+(, \d+)* and \d+ instances from \d+ papers": f"{', '.join(most)} and {last} {papers}",
+        **{rf"(?m)^(\| .*`{name}`.* \|) \d+ \|": rf"\1 {count} |" for name, count in rows.items()},
+    }
+    written = {PAGE: attempts_page(tasks)}
+    for path in NUMBERED:
+        written[path] = (ROOT / path).read_text(encoding="utf-8")
+        for pattern, text in current.items():
+            written[path] = re.sub(pattern, text, written[path])
+    return written
 
 
 if __name__ == "__main__":
