@@ -17,7 +17,6 @@
         UnreachableError        a server of papers cannot be reached
         GitError                git failed
           GitLimitError         git exceeded its limits
-      NotPlainError             code cannot be shown to a judge
       NotJudgedError            an answer cannot be shown to a judge
 
 Signals that the package catches itself, which no user meets:

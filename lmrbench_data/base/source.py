@@ -7,7 +7,6 @@ from a model: it is parsed, never executed or imported.
 import ast
 import re
 import threading
-import unicodedata
 import warnings
 from dataclasses import dataclass
 
@@ -17,15 +16,9 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _FILENAME = "<parsed, not run>"
 # Warnings about literals concern the author of the source, not our users.
 warnings.filterwarnings("ignore", module=re.escape(_FILENAME))
-#: Limits before parsing, because the time of Python's parser is quadratic in these lengths.
-_MAX_CHARACTERS = 250_000
-_MAX_DOTS = 1000
-_MAX_BRACES = 10_000
 #: The declaration of a file's encoding (PEP 263), and a first line after which Python also looks at the second.
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 _NO_CODE = re.compile(r"[ \t\f]*(?:#|$)")
-#: Maximum number of combining marks on a letter, as in Unicode's stream-safe format (UAX #15).
-_MAX_MARKS = 30
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 _PARSER = threading.Lock()
@@ -92,19 +85,11 @@ def check_encoding(source: str) -> None:
 
 
 def parse(source: str) -> ast.Module:
-    """Parse untrusted source.
+    """Parse source; that of a model only in a child (`limited`): the parser's time is quadratic in some lengths.
 
     Raises:
         SourceError: not Python, or nested so deeply that the parser gives up.
     """
-    if len(source) > _MAX_CHARACTERS:
-        raise SourceError(f"more than {_MAX_CHARACTERS} characters")
-    if source.count("{") > _MAX_BRACES:  # each could be a part of one f-string
-        raise SourceError(f"more than {_MAX_BRACES} opening braces")
-    if any(chain.group().count(".") > _MAX_DOTS for chain in re.finditer(r"(?:\.[\s\\]*+\w++[\s\\]*+)+", source)):
-        raise SourceError(f"a dotted name of more than {_MAX_DOTS} parts")
-    if _marks_pile_up(source):
-        raise SourceError(f"more than {_MAX_MARKS} combining marks on one letter")
     try:
         # Python 3.11 shares the recursion depth among threads; concurrent parses fail with
         # "AST constructor recursion depth mismatch".
@@ -117,15 +102,6 @@ def parse(source: str) -> ast.Module:
         raise found from None
     except (ValueError, MemoryError, RecursionError) as error:
         raise SourceError(f"cannot be parsed: {type(error).__name__} {error}".rstrip()) from None
-
-
-def _marks_pile_up(source: str) -> bool:
-    """Whether a run of combining marks is too long for Python to normalise in reasonable time."""
-    if source.isascii():
-        return False
-    marks = {char for char in set(source) if unicodedata.combining(unicodedata.normalize("NFKD", char)[0])}
-    run = f"[{''.join(map(re.escape, sorted(marks)))}]{{{_MAX_MARKS + 1}}}"
-    return bool(marks) and re.search(run, source) is not None
 
 
 def find_function(source: str, qualified_name: str) -> Target:

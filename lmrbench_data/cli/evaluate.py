@@ -12,7 +12,7 @@ from ..base.names import file_name
 from ..base.settings import option
 from ..base.text import counted
 from .options import BenchmarkFolder, Notes, Sandbox, options
-from .outcomes import judging_status, report_text, run_status, tokens_line, votes_line
+from .outcomes import judging_dict, judging_status, report_text, run_status, tokens_line, votes_line
 from .output import Json, emit, progress_bar
 
 CALIBRATION = Path("runs/calibration-MODEL-TRACK")
@@ -67,19 +67,20 @@ def judge(settings: JudgeSettings, as_json: Json = False) -> None:
 
     Example: lmrbench judge runs/mine --model gpt-5 --votes 3
     """
-    from lmrbench_evaluate.judge.summary import as_dict, summarise, table
+    from lmrbench_evaluate.reports.score_tables import judge_table
 
     from ..api import models
 
     kept = f"judgements so far are in {settings.run}/judgements.jsonl"
     with progress_bar("judging", shown=not as_json, kept=kept) as progress:
-        done = models.judge(**dict(settings), progress=progress).judging
+        run = models.judge(**dict(settings), progress=progress)
+    done = run.judging
     assert done is not None
-    shown = summarise(settings.run, done, settings.instances)
+    scores = run.report(done.judge.model).scores
     voted = f", {settings.votes} votes" if settings.votes > 1 else ""
     title = f"Judged by {done.judge.model} (prompt {done.judge.prompt_version}{voted})"
     lines = tokens_line(done), votes_line(done), f"judgements: {settings.run}/judgements.jsonl"
-    emit({"run": str(settings.run), **as_dict(shown, done)}, as_json, (title, table(shown, settings.votes)), *lines)
+    emit(judging_dict(settings.run, done, scores), as_json, (title, judge_table(scores)), *lines)
     raise typer.Exit(judging_status(done))
 
 

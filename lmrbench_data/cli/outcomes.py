@@ -2,6 +2,7 @@
 
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from .output import print_err
 if TYPE_CHECKING:
     from lmrbench_evaluate.judge.asking import JudgeSummary
     from lmrbench_evaluate.reports.report import Report
+    from lmrbench_evaluate.reports.scores import ModelScore
     from lmrbench_evaluate.runs.evaluation import RunSummary
 
     from ..base.text_table import Table
@@ -119,6 +121,25 @@ def tokens_line(done: "JudgeSummary") -> str:
     """Return the tokens and costs of all questions."""
     cost = "unknown" if done.cost_usd is None else f"{done.cost_usd:.4f} USD"
     return f"tokens: {done.spent.input_tokens:,} in, {done.spent.output_tokens:,} out   cost: {cost}"
+
+
+def judging_dict(run: Path, done: "JudgeSummary", scores: "Sequence[ModelScore]") -> dict[str, Any]:
+    """Return the JSON of a judged run."""
+    votes = {"kept": done.kept, "identical": done.identical, "asked": done.asked, "failed": done.errors}
+    return {
+        "run": str(run),
+        "judge_model": done.judge.model,
+        "prompt_version": done.judge.prompt_version,
+        "base_url": done.judge.server,
+        "models": [{**score.names, **score.overall.judge_dict()} for score in scores],
+        "votes": votes,
+        "input_tokens": done.spent.input_tokens,
+        "output_tokens": done.spent.output_tokens,
+        "cost_usd": None if done.cost_usd is None else round(done.cost_usd, 6),
+        "complete": done.complete,
+        "stopped": done.stopped,
+        "first_error": done.first_error,
+    }
 
 
 def judging_status(done: "JudgeSummary") -> int:

@@ -111,7 +111,6 @@ class Asking:
         self.summary = JudgeSummary(judge=self.judge)
         spent = log.spent[settings.model]
         client.budget = Budget(settings.max_cost, settings.price(), spent.cost_usd, spent.unknown)
-        self._questions: dict[AnswerKey, asyncio.Task[Question]] = {}
 
     def run(self) -> None:
         """Ask the missing questions, and sum up the tokens and costs of all in the log."""
@@ -130,7 +129,7 @@ class Asking:
             RequestError: there is no reply.
         """
         try:
-            question = await self._question(job)
+            question = await asyncio.to_thread(job.build)
         except MalformedAnswerError:
             self.summary.malformed.add(job.answer)
             return MALFORMED
@@ -149,69 +148,67 @@ class Asking:
             return self._write(job, self.prompt.identical, by=BY_COMPARISON)
         return await self._ask(job, question)
 
-    async def _question(self, job: Vote) -> Question:
-        """Return the question on an answer, built once for all its votes, which follow each other in the queue."""
-        if job.answer not in self._questions:
-            while len(self._questions) > self.workers:
-                del self._questions[next(iter(self._questions))]
-            self._questions[job.answer] = asyncio.create_task(asyncio.to_thread(job.build))
-        return await self._questions[job.answer]
-
     async def _ask(self, job: Vote, question: Question) -> str:
-        """Ask the model; if its reply cannot be read, say why and ask again."""
+        """Ask the model and write the outcome, even if there is no reply."""
         completions: list[Completion] = []
         reply: Reply | None = None
         failure: RequestError | None = None
-        messages, problem, started = question.messages, "", time.monotonic()
-        for attempt in range(ATTEMPTS):
-            try:
-                completion = await self.client.complete(messages)
-            except CostLimitError as limit:
-                if not attempt:
-                    raise
-                failure = RequestError(f"{problem}; {limit}", reached=True)
-                break
-            except RequestError as error:
-                failure = error
-                break
-            completions.append(completion)
-            problem = completion.problem
-            if not problem:
-                try:
-                    reply = self.prompt.parse(completion.text, question)
-                    break
-                except UnreadableError as error:
-                    problem = CUT if completion.finish_reason == "length" else str(error)
-            if completion.finish_reason in ("length", FILTERED):  # it would end the same way again
-                failure = RequestError(f"no readable answer: {problem}", reached=completion.finish_reason == FILTERED)
-                break
-            messages = question.messages
-            if completion.text.strip():
-                echo = {"role": "assistant", "content": completion.text[:_MAX_ECHO]}
-                repair = template_sections(self.prompt.template)["repair"].render(reason=problem)
-                messages = [*messages, echo, {"role": "user", "content": repair}]
-        else:
-            failure = RequestError(f"no readable answer in {ATTEMPTS} attempts: {problem}", reached=False)
+        started = time.monotonic()
+        try:
+            reply = await self._read_reply(question, completions)
+        except RequestError as error:
+            failure = error
         self.summary.asked += 1
         is_too_long = failure is not None and failure.cause is Cause.LENGTH and question.is_mostly_candidate
         tokens = [completion.tokens for completion in completions if completion.tokens]
         is_lost = failure is not None and failure.is_billed
         costs = [completion.cost_usd for completion in completions] + [None] * is_lost
-        facts = {
-            "error": str(failure or ""),
-            "reason": TOO_LONG if is_too_long else "",
-            "temperature": completions[-1].temperature if completions else None,
-            "input_tokens": sum(item.question for item in tokens),
-            "output_tokens": sum(item.answer for item in tokens),
-            "counted": len(tokens) == len(completions) and not is_lost,
-            "cost_usd": None if None in costs else sum(filter(None, costs)),
-            "duration_s": round(time.monotonic() - started, 3),
-            "cut_by_server": next((done.cut_by_server for done in completions if done.cut_by_server), ""),
-        }
-        label = self._write(job, reply, **facts)
+        label = self._write(
+            job,
+            reply,
+            error=str(failure or ""),
+            reason=TOO_LONG if is_too_long else "",
+            temperature=completions[-1].temperature if completions else None,
+            input_tokens=sum(item.question for item in tokens),
+            output_tokens=sum(item.answer for item in tokens),
+            counted=len(tokens) == len(completions) and not is_lost,
+            cost_usd=None if None in costs else sum(filter(None, costs)),
+            duration_s=round(time.monotonic() - started, 3),
+            cut_by_server=next((done.cut_by_server for done in completions if done.cut_by_server), ""),
+        )
         if failure and not is_too_long:
             raise failure
         return label
+
+    async def _read_reply(self, question: Question, completions: list[Completion]) -> Reply:
+        """Ask until a reply can be read, and say each time why the last one could not.
+
+        Args:
+            completions: receives each completion.
+        """
+        messages, problem = question.messages, ""
+        for _ in range(ATTEMPTS):
+            try:
+                completion = await self.client.complete(messages)
+            except CostLimitError as limit:
+                if not completions:
+                    raise
+                raise RequestError(f"{problem}; {limit}", reached=True) from None
+            completions.append(completion)
+            problem, reason = completion.problem, completion.finish_reason
+            if not problem:
+                try:
+                    return self.prompt.parse(completion.text, question)
+                except UnreadableError as error:
+                    problem = CUT if reason == "length" else str(error)
+            if reason in ("length", FILTERED):  # it would end the same way again
+                raise RequestError(f"no readable answer: {problem}", reached=reason == FILTERED)
+            messages = question.messages
+            if completion.text.strip():
+                echo = {"role": "assistant", "content": completion.text[:_MAX_ECHO]}
+                repair = template_sections(self.prompt.template)["repair"].render(reason=problem)
+                messages = [*messages, echo, {"role": "user", "content": repair}]
+        raise RequestError(f"no readable answer in {ATTEMPTS} attempts: {problem}", reached=False)
 
     def _write(self, job: Vote, reply: Reply | None = None, **facts: Any) -> str:
         """Write an outcome; return its label."""

@@ -6,17 +6,15 @@ The sections up to the repository are the same for all answers to an instance, s
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from lmrbench_data.base.errors import LMRBenchError
-from lmrbench_data.base.source import MalformedAnswerError, SourceError
+from lmrbench_data.base.errors import InputError, LMRBenchError
+from lmrbench_data.base.limited import call_limited
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of, is_method
 from lmrbench_data.loader import File, read_archive
 
 from ..predictions.prediction import Prediction
 from ..rebuild.workspace import rebuild
-from .bare import NotPlainError
-from .changed_files import changed_files
+from .changes import Pair, Side, compare_answer
 from .neutralise import boundary, enclose, harmless
-from .pair import Pair, Side, compare
 
 #: These limits are in characters. The goal functions together are never cut; longer ones are not judged, and count as
 #: not completely correct.
@@ -38,7 +36,7 @@ class NotJudgedError(LMRBenchError):
     """An answer that cannot be shown to any judge; the message says why."""
 
     def __init__(self, outcome: str, message: str) -> None:
-        super().__init__(message)
+        super().__init__(f"{message}; it was not sent to the judge")
         self.outcome = outcome
         """`TOO_LONG` or `NOT_PLAIN`."""
 
@@ -84,47 +82,35 @@ def gather(row: DatasetRow, prediction: Prediction, version: str, said: str = ""
     Raises:
         MalformedAnswerError, NotJudgedError: as `build_question`.
     """
+    masked, files, goals = read_archive(row["repo_archive"]), rebuild(row, prediction), goals_of(row)
+    changed = [path for path in sorted(masked.keys() | files.keys()) if masked.get(path) != files.get(path)]
+    changed = [path for path in changed if path not in goals]
+    cases = {name: file for name, file in read_archive(row["tests_archive"]).items() if name.endswith(".py")}
+    texts = [_texts(masked), _texts(files), golden_files_of(row), goals, changed, list(_texts(cases).values())]
     try:
-        return _gather(row, rebuild(row, prediction), prediction.track, version, said)
-    except MalformedAnswerError:
-        raise
-    except (NotPlainError, SourceError, RecursionError) as error:
-        raise NotJudgedError(NOT_PLAIN, f"{error}; it was not sent to the judge") from None
-
-
-def _gather(row: DatasetRow, files: Mapping[str, File], track: str, version: str, said: str) -> Material:
-    masked, goals = read_archive(row["repo_archive"]), goals_of(row)
-    cases = [file.data for name, file in read_archive(row["tests_archive"]).items() if name.endswith(".py")]
-    pairs = _pairs(row, masked, files, cases)
+        found, others = call_limited(compare_answer, *texts)
+    except InputError as error:
+        raise NotJudgedError(NOT_PLAIN, str(error)) from None
+    pairs = [Pair(path, Side(*ours), Side(*theirs), is_equal) for path, ours, theirs, is_equal in found]
     functions = [text for pair in pairs for text in pair.candidate.functions.values()]
     if sum(map(len, functions)) > MAX_FUNCTION:
         what = "the function is" if len(functions) == 1 else "the functions are together"
-        raise NotJudgedError(TOO_LONG, f"{what} longer than {MAX_FUNCTION} characters; it was not sent to the judge")
-    others, hidden = changed_files(masked, files, goals, cases)
-    texts = shorten([text for _, text in others], MAX_OTHER_FILES)
-    shown = [(name, text) for (name, _), text in zip(others, texts, strict=True)]
-    parts = [*functions, *(pair.candidate.rest for pair in pairs), *(text for pair in shown for text in pair), said]
-    parts = list(filter(None, parts))
-    context = _Context(row, track, masked, pairs, shown, hidden, boundary(row["instance_id"], version, *parts))
-    values = {name: render(context) for name, render in SECTIONS.items()}
-    is_identical = not (others or hidden) and all(pair.identical for pair in pairs)
-    return Material(values, parts, context.code, is_identical)
-
-
-def _pairs(
-    row: DatasetRow, masked: Mapping[str, File], files: Mapping[str, File], cases: Sequence[bytes]
-) -> list[Pair]:
-    """Compare the goal files of an answer with the reference's; what differs besides the functions is cut."""
-    golden, pairs = golden_files_of(row), []
-    for path, names in goals_of(row).items():
-        elsewhere = [file.data for every in (masked, files) for name, file in every.items() if name != path]
-        elsewhere += [text.encode() for name, text in golden.items() if name != path]
-        texts = masked[path].data.decode("utf-8"), golden[path], files[path].data.decode("utf-8")
-        pairs.append(compare(path, names, texts, b"\n".join({*cases, *elsewhere})))
+        raise NotJudgedError(TOO_LONG, f"{what} longer than {MAX_FUNCTION} characters")
     rests = shorten([pair.candidate.rest for pair in pairs], MAX_REST)
-    return [
-        pair._replace(candidate=Side(pair.candidate.functions, rest)) for pair, rest in zip(pairs, rests, strict=True)
+    pairs = [
+        pair._replace(candidate=pair.candidate._replace(rest=rest)) for pair, rest in zip(pairs, rests, strict=True)
     ]
+    shown = _shortened(others, MAX_OTHER_FILES)
+    parts = [*filter(None, [*functions, *rests, *(text for pair in shown for text in pair), said])]
+    code = boundary(row["instance_id"], version, *parts)
+    context = _Context(row, prediction.track, masked, pairs, shown, len(changed) - len(others), code)
+    values = {name: render(context) for name, render in SECTIONS.items()}
+    return Material(values, parts, code, not changed and all(pair.identical for pair in pairs))
+
+
+def _texts(files: Mapping[str, File]) -> dict[str, str]:
+    """Return the texts of files; a byte that is not UTF-8 becomes a lone surrogate, which no source may hold."""
+    return {path: file.data.decode("utf-8", "surrogateescape") for path, file in files.items()}
 
 
 def shorten(texts: Sequence[str], limit: int) -> list[str]:
@@ -143,6 +129,12 @@ def shorten(texts: Sequence[str], limit: int) -> list[str]:
         else f"{text[:half]}\n[... {len(text) - 2 * half} characters are left out here ...]\n{text[len(text) - half :]}"
         for text in texts
     ]
+
+
+def _shortened(files: Sequence[tuple[str, str]], limit: int) -> list[tuple[str, str]]:
+    """Shorten the texts of named files together."""
+    texts = shorten([text for _, text in files], limit)
+    return [(name, text) for (name, _), text in zip(files, texts, strict=True)]
 
 
 # --- sections ---------------------------------------------------------------------------------------------------------
@@ -165,8 +157,7 @@ def _repository(context: _Context) -> str:
             texts.append((path, file.data.decode("utf-8").rstrip()))
         except UnicodeDecodeError:
             texts.append((path, f"[{len(file.data)} bytes that are not text]"))
-    shown = shorten([text for _, text in texts], MAX_REPOSITORY)
-    return _numbered("FILE OF THE REPOSITORY", [(path, text) for (path, _), text in zip(texts, shown, strict=True)])
+    return _numbered("FILE OF THE REPOSITORY", _shortened(texts, MAX_REPOSITORY))
 
 
 def _contract(context: _Context) -> str:

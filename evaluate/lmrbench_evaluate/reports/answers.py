@@ -252,16 +252,10 @@ def choose_answer(report: ReportData, instance: str, sample: int | None = None, 
 def answer_dict(chosen: Chosen) -> dict[str, Any]:
     """Return the details of an answer for JSON."""
     score, answer = chosen.score, chosen.answer
-    names = {
-        "instance_id": chosen.instance_id,
-        "model_name_or_path": score.model,
-        "setting": score.setting,
-        "track": score.track,
-    }
     samples = [{"sample": number, "outcome": outcome} for number, outcome in chosen.samples]
     facts = dataclasses.asdict(answer) | {"judgement": answer.judgement and vars(answer.judgement)}
     del facts["score"]
-    return {**names, **facts, "all_samples": samples}
+    return {"instance_id": chosen.instance_id, **score.names, **facts, "all_samples": samples}
 
 
 def _score(scores: Sequence[ModelScore], instance: str, **choice: str | None) -> int:

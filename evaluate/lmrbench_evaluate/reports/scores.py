@@ -94,6 +94,11 @@ class ModelScore:
         return self.model, self.setting, self.track
 
     @property
+    def names(self) -> dict[str, str]:
+        """The keys of a result row that name it."""
+        return dict(zip(("model_name_or_path", "setting", "track"), self.key, strict=True))
+
+    @property
     def difficulty(self) -> str:
         """The difficulty of all rows; empty if they have several or none."""
         found = {self.difficulties.get(name, "") for name in self.scope}
@@ -185,9 +190,7 @@ class ModelScore:
         readings = {name: share_dict(self.reading(*kinds)) for name, kinds in READ.items()}
         return {
             "run": self.run,
-            "model_name_or_path": self.model,
-            "setting": self.setting,
-            "track": self.track,
+            **self.names,
             **({"difficulty": self.difficulty} if self.difficulty else {}),
             "headline": str(self.headline),
             "complete": self.complete,

@@ -157,7 +157,17 @@ class Tally:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all numbers, for report.json."""
-        judge = {
+        return {
+            "total": self.total,
+            "graded": self.graded,
+            **{str(level): self._level_dict(level) for level in Level},
+            "outcomes": {name: self.outcomes[name] for name in OUTCOMES if self.outcomes[name]},
+            "judge": self.judge_dict() if self.judged else None,
+        }
+
+    def judge_dict(self) -> dict[str, Any]:
+        """Return the numbers of the judge, for report.json."""
+        return {
             **{str(name): self.judged[name] for name in BEST_FIRST},
             "judge_error": self.judged["judge_error"],
             "not_judged": self.not_judged,
@@ -165,13 +175,6 @@ class Tally:
             "votes_lost": self.votes_lost,
             "unjudged": self.unjudged,
             "shares": {name: _rounded(Share(self.judged[name], self.judge_base)) for name in BEST_FIRST},
-        }
-        return {
-            "total": self.total,
-            "graded": self.graded,
-            **{str(level): self._level_dict(level) for level in Level},
-            "outcomes": {name: self.outcomes[name] for name in OUTCOMES if self.outcomes[name]},
-            "judge": judge if self.judged else None,
         }
 
     def _level_dict(self, level: Level) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import builtins
 import re
 from collections.abc import Collection, Iterable
 
-from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.source import FunctionNode, SourceError, parse
 
 #: A longer string annotation states more than a type.
@@ -22,13 +21,9 @@ _READ_BY_PYTHON = frozenset({"__all__", "__name__", "__package__", "__path__"})
 _TEXT = (str, bytes)
 
 
-class NotPlainError(LMRBenchError):
-    """Source that cannot be printed without its remarks; it must not be shown."""
-
-
-def names_in(source: bytes) -> frozenset[str]:
-    """Find every word of a text that could be a Python name."""
-    return frozenset(re.findall(r"[^\W\d]\w*", source.decode("utf-8", "replace")))
+def names_in(*texts: str) -> set[str]:
+    """Return every word of these texts that could be a Python name."""
+    return {name for text in texts for name in re.findall(r"[^\W\d]\w*", text)}
 
 
 def code_only(source: str, read_elsewhere: Collection[str] = ()) -> str:
@@ -38,16 +33,16 @@ def code_only(source: str, read_elsewhere: Collection[str] = ()) -> str:
         read_elsewhere: names of this file that other files may read.
 
     Raises:
-        NotPlainError: it cannot be parsed or printed, or the printed text has another syntax tree.
+        SourceError: it cannot be parsed or printed, or the printed text has another syntax tree; it must not be shown.
     """
     try:
         tree = parse(source)
         tree = ast.fix_missing_locations(_Bare(tree, read_elsewhere).visit(tree))
         text = ast.unparse(tree)
         if ast.dump(parse(text)) != ast.dump(tree):
-            raise NotPlainError("the code cannot be printed anew")
+            raise ValueError("another syntax tree")
     except (SourceError, ValueError, RecursionError) as error:
-        raise NotPlainError(f"the code cannot be printed anew: {type(error).__name__} {error}") from None
+        raise SourceError(f"the code cannot be printed anew: {type(error).__name__} {error}") from None
     return f"{text}\n"
 
 

@@ -1,0 +1,172 @@
+"""Find what an answer changes: the goal functions, the rest of their files, and other files that may run.
+
+The code may come from a model, so `compare_answer` runs in a child process (`call_limited`).
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from lmrbench_data.base.source import (
+    FunctionNode,
+    SourceError,
+    find_function,
+    is_overload,
+    parse,
+    split_lines,
+)
+
+from .strip_remarks import code_only, names_in
+
+#: A longer string names no module.
+_MAX_NAME = 200
+
+
+class Side(NamedTuple):
+    """A goal file of the candidate or of the reference, printed anew."""
+
+    functions: dict[str, str]
+    """Qualified name of each goal function → its source."""
+    rest: str
+    """What differs from the given file outside the goal functions; empty if nothing does."""
+
+
+class Pair(NamedTuple):
+    """A goal file of the candidate beside the reference's."""
+
+    path: str
+    reference: Side
+    candidate: Side
+    identical: bool
+
+
+def compare_answer(
+    masked: Mapping[str, str],
+    rebuilt: Mapping[str, str],
+    golden: Mapping[str, str],
+    goals: Mapping[str, Sequence[str]],
+    changed: Sequence[str],
+    cases: Sequence[str],
+) -> tuple[list[Pair], list[tuple[str, str]]]:
+    """Compare each goal file with the reference's, and return (name, text to show) of other files that may run.
+
+    Args:
+        masked: the repository as it was given: path → text.
+        rebuilt: the repository with the answer.
+        golden: the reference's goal files.
+        goals: goal file → its goal functions.
+        changed: the other files that the answer changed; those that are prose or data are left out.
+        cases: sources of the code that calls the goal functions.
+
+    Raises:
+        SourceError: a goal file does not define each function once, or cannot be printed without its remarks.
+    """
+    pairs = []
+    for path, names in goals.items():
+        others = [text for files in (masked, rebuilt, golden) for name, text in files.items() if name != path]
+        pairs.append(_pair(path, names, (masked[path], golden[path], rebuilt[path]), names_in(*cases, *others)))
+    reachable = _reachable({**masked, **rebuilt}, goals, cases) if changed else ()
+    return pairs, [(path, _shown(rebuilt, path)) for path in changed if path in reachable]
+
+
+# --- goal files -------------------------------------------------------------------------------------------------------
+
+
+def _pair(path: str, names: Sequence[str], texts: Sequence[str], read_elsewhere: set[str]) -> Pair:
+    """Compare the file as it was given, the reference's and the candidate's (`texts`)."""
+    given, *filled = (re.sub(r"\r\n?", "\n", text.removeprefix("\ufeff")) for text in texts)
+    reference, candidate = (code_only(text, read_elsewhere) for text in filled)
+    # A string that only the functions read is in use in the given file, too.
+    known = list(_statements(parse(code_only(given, names_in(*filled) | read_elsewhere)).body, names))
+    return Pair(path, _side(reference, names, known), _side(candidate, names, known), candidate == reference)
+
+
+def _side(source: str, names: Sequence[str], known: Sequence[str]) -> Side:
+    lines, functions = split_lines(source), {}
+    for name in names:
+        target = find_function(source, name)
+        functions[name] = "".join(lines[target.first_line - 1 : target.node.end_lineno]).rstrip("\n")
+    own = list(_statements(parse(source).body, names))
+    if own == known:
+        return Side(functions, "")
+    added, missing = _without(own, known), _without(known, own)
+    blocks = [*added, *(["[these statements of the given file are missing:]", *missing] if missing else [])]
+    return Side(functions, "\n\n".join(blocks) or "[the same statements in another order]")
+
+
+def _without(texts: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Return the texts but as many of each as there are among the others."""
+    left, kept = Counter(others), []
+    for text in texts:
+        if left[text]:
+            left[text] -= 1
+        else:
+            kept.append(text)
+    return kept
+
+
+def _statements(body: Sequence[ast.stmt], goals: Collection[str], above: str = "") -> Iterator[str]:
+    """Yield the statements of a file but its goal functions; each statement of a class is one, below its class."""
+    for node in body:
+        name = f"{above}{getattr(node, 'name', '')}"
+        if isinstance(node, ast.ClassDef):
+            place, members = f"[in class `{name}`]\n", node.body
+            node.body = [ast.Pass()]
+            yield ast.unparse(node)
+            yield from (place + text for text in _statements(members, goals, f"{name}.") if text != "pass")
+        elif not (isinstance(node, FunctionNode) and name in goals and not is_overload(node)):
+            yield ast.unparse(node)
+
+
+# --- other files ------------------------------------------------------------------------------------------------------
+
+
+def _shown(rebuilt: Mapping[str, str], name: str) -> str:
+    if name not in rebuilt:
+        return "[the candidate removed this file]"
+    try:
+        return code_only(rebuilt[name], names_in(*(text for path, text in rebuilt.items() if path != name)))
+    except SourceError:
+        return "[not shown: this is not Python that can be taken apart]"
+
+
+def _reachable(files: Mapping[str, str], goals: Collection[str], cases: Sequence[str]) -> set[str]:
+    """Return the Python files that may run with the cases, because they are imported directly or indirectly.
+
+    `import more` reaches every `more.py` in any folder, and so does the string `"more"`, which could name an import.
+    """
+    by_stem: dict[str, list[str]] = {}
+    for path in files:
+        parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+        if path.endswith(".py") and all(part.isidentifier() for part in parts):
+            by_stem.setdefault(parts[-1], []).append(path)
+    reached = set(goals)
+    waiting = [*(files[path] for path in goals), *cases]
+    while waiting:
+        for name in _module_names(waiting.pop()):
+            new = [path for path in by_stem.get(name, ()) if path not in reached]
+            reached.update(new)
+            waiting += [files[path] for path in new]
+    return reached
+
+
+def _module_names(source: str) -> Iterator[str]:
+    """Yield the parts of all names in source that could name modules."""
+    try:
+        tree = parse(source)
+    except SourceError:
+        return
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                names = [alias.name for alias in node.names]
+            case ast.ImportFrom():
+                names = [node.module or "", *(alias.name for alias in node.names)]
+            case ast.Constant(value=str(text)) if len(text) <= _MAX_NAME:
+                names = [text.removesuffix(".py").replace("/", ".")]
+            case _:
+                continue
+        for name in names:
+            yield from filter(None, name.split("."))
