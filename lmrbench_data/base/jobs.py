@@ -37,21 +37,23 @@ def run_jobs(
     work: Callable[[_Job], _Result],
     workers: int,
     *,
-    stop: Callable[[], None],
+    stop: Callable[[], None] | None = None,
     go_on: Callable[[], bool] = lambda: True,
 ) -> Generator[tuple[_Job, concurrent.futures.Future[_Result]]]:
     """Work on several jobs at a time, on threads of this process; see `follow_jobs`.
 
     Args:
         work: runs on the threads of the workers.
-        stop: makes the calls of `work` that are under way return soon; called if the generator is closed early.
+        stop: makes the calls of `work` that are under way return soon; called if the generator is closed early. Without
+            it they go on after that, until the caller closes what they run in.
         go_on: asked before each job; no more jobs begin once it is false.
     """
     pool = concurrent.futures.ThreadPoolExecutor(workers)
     try:
-        yield from follow_jobs(jobs, lambda job: pool.submit(work, job), slots=workers, stop=stop, go_on=go_on)
+        end = stop or (lambda: None)
+        yield from follow_jobs(jobs, lambda job: pool.submit(work, job), slots=workers, stop=end, go_on=go_on)
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        pool.shutdown(wait=stop is not None, cancel_futures=True)
 
 
 def follow_jobs(

@@ -10,7 +10,7 @@ variant with an unexpected verdict runs again alone, and that verdict counts. Th
 repository run as well (`repository.py`); an instance is proved only if they succeed.
 """
 
-import concurrent.futures
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.jobs import Progress
+from lmrbench_data.base.jobs import Progress, run_jobs
 from lmrbench_data.base.text import counted
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.rows import DatasetRow
@@ -106,18 +106,28 @@ def check_tasks(
             plans.append(checked)
             if checked.row is None:
                 finished(item.instance_id, checked.result)
-    for job, findings in _run(list(_jobs(plans, sandbox, quick)), workers, progress):
-        yield from findings
-        for checked in job.plans:
-            checked.findings += findings
-            checked.open_jobs -= 1
-            if checked.open_jobs == 0:
-                if record and not quick and checked.is_sound:
-                    write_proofs(checked.task.folder.parent, {checked.item.instance_id: checked.proof})
-                trials = [finding for finding in checked.findings if finding.is_trial]
-                state = "error" if not checked.is_sound else "no error found, nothing proved" if quick else "ok"
-                good = sum(not finding.is_error for finding in trials)
-                finished(checked.item.instance_id, f"{state}, {good} of {counted(len(trials), 'trial')} as expected")
+    jobs, progress = list(_jobs(plans, sandbox, quick)), progress or Progress()
+    progress.start(len(jobs))
+    with contextlib.closing(run_jobs(jobs, lambda job: job.run(), workers)) as done:
+        for job, future in done:
+            findings = future.result()
+            progress.step("error" if any(finding.is_error for finding in findings) else "ok")
+            yield from findings
+            for checked in job.plans:
+                checked.findings += findings
+                checked.open_jobs -= 1
+                if checked.open_jobs == 0:
+                    finished(checked.item.instance_id, _finish(checked, quick, record))
+
+
+def _finish(checked: Plan, quick: bool, record: bool) -> str:
+    """Write the proof of an instance without errors, if asked to; return a line on its result."""
+    if record and not quick and checked.is_sound:
+        write_proofs(checked.task.folder.parent, {checked.item.instance_id: checked.proof})
+    trials = [finding for finding in checked.findings if finding.is_trial]
+    state = "error" if not checked.is_sound else "no error found, nothing proved" if quick else "ok"
+    good = sum(not finding.is_error for finding in trials)
+    return f"{state}, {good} of {counted(len(trials), 'trial')} as expected"
 
 
 def plan(
@@ -172,21 +182,6 @@ def _jobs(plans: Iterable[Plan], sandbox: Sandbox, quick: bool) -> Iterator[Job]
             for checked in job.plans:
                 checked.open_jobs += 1
         yield from jobs
-
-
-def _run(jobs: Sequence[Job], workers: int, progress: Progress | None) -> Iterator[tuple[Job, list[Finding]]]:
-    progress = progress or Progress()
-    progress.start(len(jobs))
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        running = {pool.submit(job.run): job for job in jobs}
-        try:
-            for future in concurrent.futures.as_completed(running):
-                findings = future.result()
-                progress.step("error" if any(finding.is_error for finding in findings) else "ok")
-                yield running[future], findings
-        finally:
-            for future in running:
-                future.cancel()
 
 
 def _check_repository(task: Task, sandbox: Sandbox, image: str) -> list[Finding]:

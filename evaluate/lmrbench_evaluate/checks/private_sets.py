@@ -1,13 +1,12 @@
 """Make a private set: altered papers that were never published, drawn by a seed and recorded now."""
 
-import concurrent.futures
+import contextlib
 import dataclasses
-import queue
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.jobs import Progress
+from lmrbench_data.base.jobs import Progress, run_jobs
 from lmrbench_data.dataset.build import build_row
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import COUNTERFACTUAL, row_sha256
@@ -57,24 +56,12 @@ def make_private_set(
         raise InputError(f"no task has such rows of {config}, so there is nothing to draw; see CONTRIBUTING.md")
     earlier = {row["instance_id"]: row for row in kept}
     steps = _Steps(progress or Progress(), per_paper * (len(chosen) + experiment_runs(chosen, config)))
-    rows: queue.SimpleQueue[DatasetRow | None] = queue.SimpleQueue()
-
-    def work(task: Task) -> None:
-        try:
-            for row in _rows(task, config, seed, per_paper, sandbox, earlier, steps):
-                rows.put(row)
-        finally:
-            rows.put(None)
-
-    pool = concurrent.futures.ThreadPoolExecutor(workers)
-    try:
-        jobs = [pool.submit(work, task) for task in chosen]
-        for _ in jobs:
-            yield from iter(rows.get, None)
-        for job in jobs:
-            job.result()
-    finally:  # after an error the caller closes the sandbox, which stops running references
-        pool.shutdown(wait=False, cancel_futures=True)
+    papers = [_rows(task, config, seed, per_paper, sandbox, earlier, steps) for task in chosen]
+    for _ in range(per_paper):
+        with contextlib.closing(run_jobs(papers, lambda rows: next(rows, None), workers)) as done:
+            for _, future in done:
+                if row := future.result():
+                    yield row
 
 
 def of_difficulty(task: Task, difficulty: str) -> Task:

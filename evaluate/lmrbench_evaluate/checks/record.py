@@ -4,12 +4,13 @@ A recording whose outputs still agree within the tolerances stays, so rounding d
 files. A recording from the local sandbox, which proves nothing to others, is replaced by Docker's.
 """
 
-import concurrent.futures
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.jobs import run_jobs
 from lmrbench_data.tasks.experiments import ROUNDING
 from lmrbench_data.tasks.recordings import Recording, last_recording, read_recording, write_recording
 from lmrbench_data.tasks.task import Instance, Task
@@ -54,7 +55,8 @@ def record_tasks(
         InfraError: the machinery failed.
     """
 
-    def work(task: Task, instances: Sequence[Instance]) -> list[Recorded]:
+    def work(job: tuple[Task, Sequence[Instance]]) -> list[Recorded]:
+        task, instances = job
         found = {item.instance_id: None if force else _up_to_date(task, item, sandbox) for item in instances}
         stale = [item for item in instances if found[item.instance_id] is None]
         done = [Recorded(name, State.UP_TO_DATE, len(old.outputs)) for name, old in found.items() if old is not None]
@@ -64,15 +66,12 @@ def record_tasks(
             done += [_keep(task, item, recording, force) for item, recording in zip(stale, new, strict=True)]
         return done
 
-    pool = concurrent.futures.ThreadPoolExecutor(workers)
-    try:
-        jobs = [pool.submit(work, task, [item]) for task in tasks for item in task.instances]
-        altered = [task for task in tasks if any(item.configuration.is_altered for item in task.instances)]
-        jobs += [pool.submit(work, task, task.options) for task in altered if task.options]
-        for job in concurrent.futures.as_completed(jobs):
-            yield from job.result()
-    finally:  # after an error the caller closes the sandbox, which stops running references
-        pool.shutdown(wait=False, cancel_futures=True)
+    jobs: list[tuple[Task, Sequence[Instance]]] = [(task, [item]) for task in tasks for item in task.instances]
+    altered = [task for task in tasks if any(item.configuration.is_altered for item in task.instances)]
+    jobs += [(task, task.options) for task in altered if task.options]
+    with contextlib.closing(run_jobs(jobs, work, workers)) as done:
+        for _, future in done:
+            yield from future.result()
 
 
 def _keep(task: Task, instance: Instance, new: Recording, force: bool) -> Recorded:
