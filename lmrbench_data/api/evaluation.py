@@ -10,7 +10,7 @@ from lmrbench_evaluate.predictions.standard_input import WORD as STANDARD_INPUT
 from lmrbench_evaluate.predictions.standard_input import Piped, copied_input
 from lmrbench_evaluate.runs.engine import Engine
 from lmrbench_evaluate.runs.evaluation import evaluate as evaluate_predictions
-from lmrbench_evaluate.runs.settings import RunSettings
+from lmrbench_evaluate.runs.settings import EvaluationSettings, RunSettings
 from lmrbench_evaluate.sandbox import Kind, open_sandbox
 from lmrbench_evaluate.sandbox.base import Sandbox
 
@@ -25,7 +25,7 @@ def evaluate(
     predictions: Source,
     out: str | Path | None = None,
     *,
-    sandbox: Kind | str | Sandbox = "auto",
+    sandbox: Kind | str | Sandbox | Engine = "auto",
     progress: Progress | None = None,
     **settings: Any,
 ) -> Run:
@@ -58,15 +58,7 @@ def evaluate(
             source = stack.enter_context(copied_input())
         elif not isinstance(source, str | Path | Piped):
             source = [row for _, row in raw_rows(source)]
-        place: Sandbox | Engine
-        if not isinstance(sandbox, str):
-            place = sandbox
-        elif chosen.engine == "ray":
-            from lmrbench_evaluate.runs.ray_engine import RayEngine
-
-            place = RayEngine(chosen.ray_address, sandbox, chosen.workers)
-        else:
-            place = open_sandbox(sandbox, isolation=chosen.isolation)
+        place = open_place(sandbox, chosen)
         stack.enter_context(place)
         rows = load_rows(chosen.dataset, chosen.config)
         check_config(chosen.instances, rows, chosen.dataset)
@@ -75,3 +67,19 @@ def evaluate(
     run = Run(summary.path, summary)
     write_report(run)
     return run
+
+
+def open_place(sandbox: str | Sandbox | Engine, settings: EvaluationSettings) -> Sandbox | Engine:
+    """Return where answers run; use it as a context manager.
+
+    Raises:
+        InputError: the sandbox is unknown, or does not have the isolation.
+        InfraError: no sandbox, or no cluster.
+    """
+    if not isinstance(sandbox, str):
+        return sandbox
+    if settings.engine == "ray":
+        from lmrbench_evaluate.runs.ray_engine import RayEngine
+
+        return RayEngine(settings.ray_address, sandbox, settings.workers)
+    return open_sandbox(sandbox, isolation=settings.isolation)

@@ -13,7 +13,6 @@ from ..base.strict_yaml import read_yaml
 from .budget import Price
 from .refusals import LIMITS
 
-Model = Annotated[str, option(..., "Model name, as its server knows it.", "--model", "-m")]
 BaseUrl = Annotated[str | None, option(..., "OpenAI-compatible server (default: OPENAI_BASE_URL, else OpenAI).")]
 Instances = Annotated[tuple[str, ...], option(..., "Instances to include (default: all).", "--instance", "-i")]
 _BODY = "More parameters of each request, such as reasoning_effort='\"high\"' or top_p=0.9 (default: none)."
@@ -43,21 +42,25 @@ def _read_body(value: Any) -> dict[str, Any]:
 Body = Annotated[dict[str, Any], pydantic.BeforeValidator(_read_body), option(..., _BODY, "--body", metavar="KEY=JSON")]
 
 
-class Endpoint(Settings):
-    """A model at a server, and the limits of each request."""
+class ModelSettings(Settings):
+    """A model at a server, and what each request has."""
 
-    model: Model
+    model: str = option(..., "Model name, as its server knows it.", "--model", "-m")
     base_url: BaseUrl = None
-    retries: int = option(5, _RETRIES, ge=0, le=100)
-    timeout_s: float = option(300.0, "Seconds per request.", "--timeout", ge=0.1)
-    max_tokens: int | None = option(None, "Token limit of one reply, reasoning included (default: the server's).", ge=1)
+    max_tokens: int | None = option(None, "Token limit of one reply, reasoning included (default: none).", ge=1)
     body: Body = pydantic.Field(default_factory=dict)
 
 
-class JobSettings(Settings):
+class Endpoint(ModelSettings):
+    """A model at a server, and the limits of each request."""
+
+    retries: int = option(5, _RETRIES, ge=0, le=100)
+    timeout_s: float = option(300.0, "Seconds per request.", "--timeout", ge=0.1)
+
+
+class JobSettings(ModelSettings):
     """Settings of many jobs that ask a model and cost money."""
 
-    model: Model
     workers: int = option(4, "Parallel requests.", "--workers", "-w", ge=1, le=256)
     prices: Path | None = option(None, _PRICES)
     max_cost: float | None = option(None, _MAX_COST, ge=0)

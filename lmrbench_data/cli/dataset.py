@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import MAINTAIN, BenchmarkFolder, Config, Sandbox, TaskNames, Workers, Yes, tasks_and_drafts
+from .options import MAINTAIN, BenchmarkFolder, Config, SandboxKind, TaskNames, Workers, Yes, tasks_and_drafts
 from .output import Json, emit, print_err, print_out, progress_bar
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _build_configs(
 def record(
     names: TaskNames = None,
     config: Config = "function",
-    sandbox: Sandbox = "auto",
+    sandbox: SandboxKind = "auto",
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,
     force: Annotated[bool, typer.Option("--force", help="Also record tasks that have not changed.")] = False,
@@ -150,7 +150,7 @@ def record(
 def check(
     names: TaskNames = None,
     config: Config = "function",
-    sandbox: Sandbox = "auto",
+    sandbox: SandboxKind = "auto",
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,
     quick: Annotated[bool, typer.Option("--quick", help="Check one variant of each kind; proves nothing.")] = False,
@@ -207,7 +207,7 @@ def private(
         str, typer.Option("--difficulty", help="Of underspecified papers: easy, hard, silent or all.")
     ] = "all",
     per_paper: Annotated[int, typer.Option("--per-paper", help="Rows per paper.", min=1, max=100)] = 1,
-    sandbox: Sandbox = "auto",
+    sandbox: SandboxKind = "auto",
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,
     as_json: Json = False,

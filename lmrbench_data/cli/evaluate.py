@@ -11,7 +11,7 @@ from lmrbench_evaluate.runs.settings import JudgeSettings, RunSettings
 from ..base.names import file_name
 from ..base.settings import option
 from ..base.text import counted
-from .options import BenchmarkFolder, Notes, Sandbox, options
+from .options import BenchmarkFolder, Notes, SandboxKind, options
 from .outcomes import judging_dict, judging_status, report_text, run_status, tokens_line, votes_line
 from .output import Json, emit, progress_bar
 
@@ -32,7 +32,7 @@ def evaluate(
         list[str] | None,
         typer.Option("--map", metavar="THEIRS=OURS", help="Rename a column, such as completion=function (repeatable)."),
     ] = None,
-    sandbox: Sandbox = "auto",
+    sandbox: SandboxKind = "auto",
     notes: Notes = False,
     as_json: Json = False,
 ) -> None:

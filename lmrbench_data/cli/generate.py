@@ -5,19 +5,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmrbench_evaluate.runs.settings import RunSettings
+from lmrbench_evaluate.runs.settings import EvaluationSettings, RunSettings
 
 from ..base.names import file_name
 from ..base.settings import option
 from ..base.text import counted
 from ..generation.settings import PromptSettings, SamplingSettings
 from ..loader import CONFIGS
-from .options import Notes, Sandbox, chosen_row, option_of, options
+from .options import Notes, SandboxKind, chosen_row, option_of, options
 from .outcomes import answers_dict, answers_text, evaluate_command, exit_status, report_text, run_status
 from .output import Json, emit, print_err, progress_bar
 
 if TYPE_CHECKING:
-    from lmrbench_evaluate.sandbox import base
+    from lmrbench_evaluate.runs.engine import Engine
+    from lmrbench_evaluate.sandbox.base import Sandbox
 
     from ..generation.sampling import SamplingSummary
     from .outcomes import Part
@@ -89,16 +90,16 @@ def prompt(
 
 
 @options(SamplingSettings, without=("out",))
+@options(EvaluationSettings, without=("workers",))
 def run(
     settings: SamplingSettings,
+    evaluation: EvaluationSettings,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Run folder (default: runs/MODEL-SETTING-TRACK...)."),
     ] = None,
-    sandbox_workers: Annotated[
-        int, option_of(RunSettings, "workers", "--sandbox-workers", help="Parallel sandboxes.")
-    ] = 2,
-    sandbox: Sandbox = "auto",
+    sandbox_workers: Annotated[int | None, option_of(EvaluationSettings, "workers", "--sandbox-workers")] = None,
+    sandbox: SandboxKind = "auto",
     dry_run: DryRun = False,
     notes: Notes = False,
     as_json: Json = False,
@@ -110,37 +111,40 @@ def run(
 
     Example: lmrbench run --model gpt-5 --setting standard --track paper
     """
-    from lmrbench_evaluate.sandbox import open_sandbox
+    from lmrbench_evaluate.runs.evaluation import select
 
-    from ..api import evaluation
+    from ..api.evaluation import evaluate, open_place
     from ..dataset.load import load_rows
-    from ..dataset.rows import choose_rows
 
-    if settings.limit:  # the others do not count as missing
-        rows = choose_rows(load_rows(settings.dataset, settings.config, settings.instances), settings.instances)
-        first = tuple(row["instance_id"] for row in rows[: settings.limit])
-        settings = settings.model_copy(update={"instances": first})
+    if settings.limit or evaluation.categories:  # the others do not count as missing
+        rows = load_rows(settings.dataset, settings.config, settings.instances)
+        chosen = select(rows, settings.instances, evaluation.categories)
+        first = [name for name in settings.instances or sorted(chosen) if name in chosen][: settings.limit]
+        settings = settings.model_copy(update={"instances": tuple(first)})
     folder = out or Path("runs") / settings.run_name
     folder = folder if folder.name.strip(".") else folder.resolve()
     settings = settings.model_copy(update={"out": folder.with_name(file_name(folder.name, ".jsonl"))})
     if dry_run:
         return _estimate(settings, as_json)
-    with open_sandbox(sandbox) as place:
-        chosen = _checked_run(settings, folder, sandbox_workers, place)
+    evaluation = evaluation.model_copy(update={"workers": sandbox_workers})
+    with open_place(sandbox, evaluation) as place:
+        run_settings = _checked_run(settings, evaluation, folder, place)
         summary = _sample(settings, as_json)
         if not as_json:
             emit({}, as_json, *_text(settings, summary, folder))
         if status := _exit_status(summary, settings.out):
             raise typer.Exit(status)
         with progress_bar("evaluating", shown=not as_json, kept="finished results are kept") as progress:
-            run = evaluation.evaluate(settings.out, sandbox=place, progress=progress, **dict(chosen))
+            run = evaluate(settings.out, sandbox=place, progress=progress, **dict(run_settings))
     assert run.summary is not None
     report = run.report()
     emit(report.to_dict(), as_json, *report_text(report, notes=notes, folder=run.path))
     raise typer.Exit(run_status(run.summary))
 
 
-def _checked_run(settings: SamplingSettings, folder: Path, workers: int, place: "base.Sandbox") -> RunSettings:
+def _checked_run(
+    settings: SamplingSettings, evaluation: EvaluationSettings, folder: Path, place: "Sandbox | Engine"
+) -> RunSettings:
     """Return the settings of the evaluation, once its folder is checked: before the first request.
 
     A run that is there keeps its instances, so that the answers to a few and then to all make one run.
@@ -160,7 +164,11 @@ def _checked_run(settings: SamplingSettings, folder: Path, workers: int, place: 
         known = {row["instance_id"] for row in rows}
         instances = tuple(dict.fromkeys((*instances, *sorted(known & RunFolder(folder).facts["scope"].keys()))))
     chosen = RunSettings(
-        out=folder, dataset=settings.dataset, config=settings.config, instances=instances, workers=workers
+        **{**dict(evaluation), "categories": ()},
+        out=folder,
+        dataset=settings.dataset,
+        config=settings.config,
+        instances=instances,
     )
     try:
         check_run(chosen, rows, place)

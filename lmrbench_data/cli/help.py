@@ -4,6 +4,8 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from lmrbench_evaluate.runs.settings import EvaluationSettings
+
 from ..chat.endpoint import RequestSettings
 from ..generation.settings import PromptSettings
 
@@ -16,7 +18,7 @@ _PANELS = {
     "Agent": {"agent", "agent_files", "max_steps", "cpu_budget"},
     "Prompt": PromptSettings.model_fields.keys() - _SELECTION,
     "Sampling": {"samples", "temperature", *_SELECTION},
-    "Evaluation": {"sandbox", "sandbox_workers"},
+    "Evaluation": {"sandbox", "sandbox_workers", *EvaluationSettings.model_fields},
 }
 
 

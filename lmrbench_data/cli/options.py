@@ -125,7 +125,7 @@ BenchmarkFolder = Annotated[
     Path | None,
     typer.Option("--benchmark", help="Folder of tasks (default: the installed one).", exists=True, file_okay=False),
 ]
-Sandbox = Annotated[
+SandboxKind = Annotated[
     str,
     typer.Option(
         "--sandbox",

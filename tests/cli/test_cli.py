@@ -310,6 +310,25 @@ def test_options_of_a_run_are_grouped_and_name_their_choices() -> None:
     assert "--paper <text|pdf-json|pdf-markdown|none>" in text
 
 
+def test_commands_that_do_the_same_have_the_same_options() -> None:
+    """`run` has those of `generate` and of `evaluate`; an agent has those of `generate` that do not shape a prompt."""
+    commands = dict(all_commands())
+    run, generate, evaluate, agent = (
+        {item.name: (str(item.opts), getattr(item, "help", "")) for item in commands[path].params if item.name != "out"}
+        for path in (("run",), ("generate",), ("evaluate",), ("agent", "run"))
+    )
+    assert generate.items() - {("model", generate["model"])} <= run.items()
+    assert evaluate.keys() - run.keys() == {"predictions", "columns"}
+    same = evaluate.keys() & run.keys() - {"workers"}  # of `run`, these are its requests
+    assert {name: evaluate[name] for name in same} == {name: run[name] for name in same}
+    own_of_a_prompt = {"setting", "paper", "paper_pages", "max_prompt_tokens", "temperature", "retries", "dry_run"}
+    assert generate.keys() - agent.keys() == own_of_a_prompt
+    assert {name for name in generate.keys() & agent.keys() if generate[name] != agent[name]} == {
+        "timeout_s",
+        "workers",
+    }
+
+
 def test_every_command_shows_a_call_that_it_understands() -> None:
     """The line after `Example:` in each help parses: its options exist, its arguments fit."""
     import shlex

@@ -306,6 +306,21 @@ def test_wider_run_continues_and_asks_nothing_twice(server: Server, toy: Path, t
     assert [path.name for path in (tmp_path / "runs").iterdir() if path.is_dir()] == ["m-standard-paper"]
 
 
+def test_run_evaluates_as_its_options_say(server: Server, toy: Path, tmp_path: Path) -> None:
+    server.judge = lambda request: TOY_ANSWER
+    line = ["run", "-m", "m", "--base-url", server.base_url, "--dataset", str(toy), "--sandbox", "local", "--out", "r"]
+    wrong = in_process(*line, "--category", "Cooking", cwd=tmp_path)
+    assert (wrong.returncode, wrong.stderr[:39]) == (1, "error: --category: 'Cooking' is unknown")
+    assert in_process(*line, "--isolation", "shared", cwd=tmp_path).returncode == 1  # which `local` does not have
+    assert server.requests == []
+    options = ("--category", "Evaluation Metrics", "--limit", "2", "--fresh-seeds", "2", "--timeout-scale", "3")
+    done = in_process(*line, *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads((tmp_path / "r" / "run.json").read_text())
+    assert (len(server.requests), len(facts["scope"]), len(facts["fresh_seeds"])) == (2, 2, 2)
+    assert facts["timeout_scale"] == 3
+
+
 def test_unfit_run_folder_is_refused_before_the_first_request(
     server: Server, toy: Path, toy_row: DatasetRow, tmp_path: Path
 ) -> None:

@@ -94,7 +94,7 @@ def test_columns_of_other_names_are_read_from_every_kind_of_source(kind: str, tm
 
 
 BAD_MAPS: dict[str, tuple[list[str], str]] = {
-    "no map": ([], "info; a prediction needs instance_id, model_name_or_path"),
+    "no map": ([], "info; rename one, such as --map task_id=instance_id"),
     "not a pair": (["completion"], "'completion' is not THEIRS=OURS, such as completion=function"),
     "nothing of ours": (["completion="], "'completion=' is not THEIRS=OURS"),
     "no key of ours": (
@@ -124,14 +124,14 @@ def test_rows_without_a_column_of_answers_are_an_error_that_names_their_columns(
     """The fault of the file, not of the model: nothing is evaluated. Single rows without an answer are malformed."""
     rows = [{"instance_id": "toy-scale", "model_name_or_path": "m", "response": CODE, "n": n} for n in range(3)]
     for source in (rows, pd.DataFrame(rows), [{**rows[0], "track": "paper"}, {"instance_id": "nope", "code": "x"}]):
-        with pytest.raises(ArgumentError, match="map: no row of memory has an answer; it has the columns ") as error:
+        with pytest.raises(ArgumentError, match="map: no row of memory has an answer; its columns are ") as error:
             read(source)
         assert "instance_id, model_name_or_path, response, " in str(error.value)
-        assert "such as response=function" in str(error.value)
+        assert "such as --map response=function" in str(error.value)
     (tmp_path / "rows.jsonl").write_text(json.dumps({**rows[0], "instance_id": "empathy-gap-delta"}))
     done = warm_cli.run([LMRBENCH, "evaluate", "rows.jsonl", "--sandbox", "local"], cwd=tmp_path, text=True)
     assert done.returncode == 1
-    assert said(done).startswith("error: --map: no row of rows.jsonl has an answer; it has the columns instance_id, ")
+    assert said(done).startswith("error: --map: no row of rows.jsonl has an answer; its columns are ")
     assert len(read(rows, {"response": "function"})) == 3
     assert [
         bool(row.problem) for row in read([*rows, {**rows[0], "function": CODE}]) if isinstance(row, Prediction)
@@ -218,7 +218,9 @@ def test_columns_and_keys_that_are_no_text_are_one_line_errors(toy_dataset: Path
     answer = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": "x"}
     options: dict[str, Any] = {"out": tmp_path / "run", "dataset": str(toy_dataset), "sandbox": "local"}
     for rows in ([{1: "x"}], [{None: "x", ("a", 2): 1}], pd.DataFrame([["toy-scale", "x"]])):
-        with pytest.raises(InputError, match=r"no row can be evaluated .* it has the columns .*; rename columns with"):
+        with pytest.raises(
+            InputError, match=r"no row can be evaluated .*; its columns are .*; rename one, such as --map "
+        ):
             lmr.evaluate(rows, **options)
         assert not (tmp_path / "run").exists()
     named = {"instance_id": 0, "model_name_or_path": 1, "function": 2}

@@ -214,12 +214,12 @@ def read_predictions(
         _log.warning("predictions %r: %s", source_name(source), message)
 
 
-def wrong_columns(columns: Iterable[str]) -> str:
+def wrong_columns(columns: Iterable[str], missing: str = "function") -> str:
     """Return what to do about rows with these columns, for a message."""
     names = list(columns)
     shown = ", ".join(names[:MAX_COLUMNS]) + (", ..." if len(names) > MAX_COLUMNS else "")
     other = next((name for name in names if name not in KEYS), "completion")
-    return f"it has the columns {shown}; {NEEDED}; rename columns with the option `map`, such as {other}=function"
+    return f"its columns are {shown}; rename one, such as --map {other}={missing}"
 
 
 def own_answer(row: DatasetRow, word: str) -> Prediction:

@@ -215,7 +215,8 @@ def _why_none(predictions: Source, bad_rows: Sequence[BadRow]) -> str:
     if not bad_rows:
         return "none for the chosen instances" if columns else f"no rows; {NEEDED}"
     reason = f"no row can be evaluated ({bad_rows[0]})"
-    return f"{reason}; {wrong_columns(columns) if 'missing key' in bad_rows[0].reason else NEEDED}"
+    _, is_missing, key = bad_rows[0].reason.partition("missing key ")
+    return f"{reason}; {wrong_columns(columns, key[1:-1]) if is_missing else NEEDED}"
 
 
 def _run(

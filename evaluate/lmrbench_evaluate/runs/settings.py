@@ -21,18 +21,9 @@ Dataset = Annotated[str, option(..., "embedded, a folder, or org/name[@revision]
 Config = Annotated[loader.Config, option(..., "Configuration of the dataset.", metavar=f"<{'|'.join(CONFIGS)}>")]
 
 
-class RunSettings(Settings):
-    """Options of evaluating predictions."""
+class EvaluationSettings(Settings):
+    """Options of all commands that evaluate."""
 
-    out: Path | None = option(
-        None, "Run folder (default: runs/NAME-HASH from the predictions and the chosen instances).", "--out", "-o"
-    )
-    map: Mapping[str, str] | None = option(
-        None, 'Column names of the source mapped to ours, such as {"completion": "function"}.'
-    )
-    dataset: Dataset = "embedded"
-    config: Config = "function"
-    instances: Instances = ()
     categories: tuple[str, ...] = option((), "Categories to include (default: all).", "--category")
     isolation: Isolation = option(
         "container", "container, or shared: answers share loaded libraries, which is faster and never official."
@@ -61,6 +52,20 @@ class RunSettings(Settings):
         if self.isolation != "container" and self.engine == "ray":
             raise ArgumentError("isolation", "the engine ray isolates each answer in a container of its own")
         return self
+
+
+class RunSettings(EvaluationSettings):
+    """Options of evaluating predictions."""
+
+    out: Path | None = option(
+        None, "Run folder (default: runs/NAME-HASH from the predictions and the chosen instances).", "--out", "-o"
+    )
+    map: Mapping[str, str] | None = option(
+        None, 'Column names of the source mapped to ours, such as {"completion": "function"}.'
+    )
+    dataset: Dataset = "embedded"
+    config: Config = "function"
+    instances: Instances = ()
 
 
 class JudgeSettings(RequestSettings):
