@@ -8,6 +8,7 @@ import pandas as pd
 
 from lmrbench_evaluate.predictions.standard_input import Piped
 from lmrbench_evaluate.reports.report import Report as Report
+from lmrbench_evaluate.runs.engine import Engine
 from lmrbench_evaluate.sandbox.base import Sandbox
 
 from .api.run import Run as Run

@@ -40,7 +40,7 @@ def evaluate(
             `org/name[@revision]`; `-` for JSON lines on standard input; or the words `gold` and `masked`.
         out: Run folder (default: runs/NAME-HASH from the predictions and the chosen instances).
         sandbox: `auto`, `docker`, `bwrap`, `local`, or the import path `package.module:name` of your own; on Ray,
-            `auto` is `docker`. An open `Sandbox` is used and closed.
+            `auto` is `docker`. An open `Sandbox` or engine is used and closed.
         progress: Receives each verdict.
         settings: `instances`, `workers` and the other fields of `RunSettings`, as `lmrbench evaluate --help` describes
             them.
