@@ -48,6 +48,8 @@ MAX_TABLE_BYTES = 512 * 1024 * 1024
 PINNED = re.compile(r"[0-9a-f]{40}|v\d+\.\d+\.\d+")
 _AGAIN = "download or build it again"
 #: An instance id: safe as a file name, in a URL and in a table.
+#: A repository on the Hub, and a revision of it.
+HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
 PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 #: Required form of columns whose text becomes part of a file name, image tag, address or command.
 _FORMS = {
@@ -212,7 +214,7 @@ def _locate(spec: str, config: str) -> tuple[dict[str, str], Path, str]:
         if missing := [path.relative_to(folder) for path in (card, data) if not path.is_file()]:
             raise LoadError(f"{folder}: no {missing[0]}; `lmrbench dataset build` makes a dataset folder")
         return stamp, data, spec
-    if re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", spec):
+    if HUB_NAME.fullmatch(spec):
         return _download(*spec.partition("@")[::2], config)
     fix = "give a folder, org/name[@revision], or with the package (pip install lmrbench-data) 'embedded'"
     raise LoadError(f"dataset {spec!r}: no such folder; {fix}")

@@ -6,6 +6,9 @@ from typing import Any
 
 from ..loader import CONFIGS, COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED
 
+#: The kinds of variants, from the best answers to the worst.
+VALID, PLAIN, CARELESS, WRONG = "valid", "plain", "careless", "wrong"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
@@ -44,12 +47,12 @@ CONFIGURATIONS = {
             masked="one function",
             has_contract=True,
             prompt="prompt_v1.md",
-            variants={"valid": 2, "plain": 2, "careless": 1, "wrong": 5},
+            variants={VALID: 2, PLAIN: 2, CARELESS: 1, WRONG: 5},
         ),
         Configuration(
             name=METHOD,
             column="goals",
-            variants={"valid": 2, "plain": 2, "wrong": 5},
+            variants={VALID: 2, PLAIN: 2, WRONG: 5},
             result_columns=_METHOD_RESULTS,
         ),
         Configuration(

@@ -4,11 +4,14 @@ import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Literal, get_args
 
 REPRODUCED, ROBUST = "reproduced", "robust"
+#: A model sees instruction, paper and repository; in the track `contract` also the contract.
+Track = Literal["paper", "contract"]
+PAPER, CONTRACT = TRACKS = get_args(Track)
 #: Track → the level that ranks it: the paper track hides the contract, so it is ranked by the level without it.
-RANKED_BY = {"paper": REPRODUCED, "contract": ROBUST}
+RANKED_BY = {PAPER: REPRODUCED, CONTRACT: ROBUST}
 
 Interval = tuple[float, float]
 

@@ -30,6 +30,13 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 3].rpartition(' ')[0] or text[: width - 4]} ..."
 
 
+def without_middle(text: str, most: int) -> str:
+    """Leave out the middle of a text of more than `most` characters, with a note."""
+    half = most // 2
+    note = f"\n[... {len(text) - 2 * half} characters are left out here ...]\n"
+    return text if len(text) <= most else f"{text[:half]}{note}{text[len(text) - half :]}"
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Format a number with its noun: "1 row", "2 rows"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

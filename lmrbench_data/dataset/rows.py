@@ -7,12 +7,10 @@ from typing import Annotated, NotRequired, TypedDict
 from ..base.configurations import configuration_of, configurations_with
 from ..base.errors import ArgumentError, InputError
 from ..base.near import did_you_mean
-from ..base.shares import RANKED_BY
+from ..base.shares import CONTRACT
 from ..loader import FUNCTION, row_sha256
 from ..tasks.experiments import EASY
 
-#: A model sees instruction, paper and repository; in the track `contract` also the contract.
-TRACKS = tuple(RANKED_BY)
 #: Configurations by what their rows have: one function, all functions of a method, choices, experiments.
 SINGLE, METHODS = (FUNCTION,), configurations_with("is_method")
 ALTERED, EXPERIMENTS = configurations_with("is_altered"), configurations_with("has_experiments")
@@ -205,7 +203,7 @@ def contract_of(row: DatasetRow) -> str:
 
 def check_contracts(rows: Iterable[DatasetRow], track: str) -> None:
     """Check before a long piece of work that all rows can be shown in a track."""
-    if track == "contract":
+    if track == CONTRACT:
         for row in rows:
             contract_of(row)
 

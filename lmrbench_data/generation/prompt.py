@@ -19,6 +19,7 @@ from typing import Any
 
 from ..base.configurations import CONFIGURATIONS, configuration_of
 from ..base.errors import ArgumentError, InputError
+from ..base.shares import CONTRACT
 from ..chat.client import CHARACTERS_PER_TOKEN, Message
 from ..dataset.rows import DatasetRow, contract_of, goals_of
 from ..loader import FUNCTION, File, read_archive
@@ -157,7 +158,7 @@ def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
         paper_title=row["paper_title"],
         paper=parts.paper,
         instruction=row["instruction"].strip(),
-        contract=contract_of(row) if track == "contract" else "",
+        contract=contract_of(row) if track == CONTRACT else "",
         versions=versions_in(row["docker_image"]),
         heading=HEADINGS[SETTINGS[setting][1]],
         missing_parts=missing_parts(row),

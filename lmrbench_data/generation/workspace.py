@@ -21,6 +21,7 @@ from ..base.configurations import configuration_of
 from ..base.errors import InputError
 from ..base.files import read_regular, write_atomically
 from ..base.git import run_git
+from ..base.shares import CONTRACT
 from ..dataset.masked import lacks_helpers, other_masked_functions
 from ..dataset.rows import DatasetRow, contract_of
 from ..loader import File, read_archive, unpack
@@ -93,7 +94,7 @@ def task_text(row: DatasetRow, track: str, *, has_git: bool, has_network: bool =
         row=row,
         goals=row.get("goals", ()),
         missing_parts=missing_parts(row, f"{REPO}/"),
-        contract=contract_of(row) if track == "contract" else "",
+        contract=contract_of(row) if track == CONTRACT else "",
         versions=versions_in(row["docker_image"]),
         network="Do not use the network." if has_network else "There is no network.",
         has_git=has_git,

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..base.errors import InputError
 from ..base.paths import benchmark_option
+from ..base.shares import CONTRACT
 from ..base.text import counted
 from ..loader import METHOD
 from .manifest import load_benchmark
@@ -62,7 +63,7 @@ def _view(task: Task, item: Instance, track: str) -> dict[str, Any]:
         "category": item.category,
         "paper": dict(task.paper),
         "instruction": task.instruction_of(item),
-        **({"contract": item.contract} if track == "contract" and item.configuration.has_contract else {}),
+        **({"contract": item.contract} if track == CONTRACT and item.configuration.has_contract else {}),
         "paper_text": task.paper_of(item, recording.tables if recording else None),
         "goals": {name: list(functions) for name, functions in item.goals.items()},
         "context_files": list(item.context_files),

@@ -390,7 +390,6 @@ MALFORMED = {
     "too many parentheses": RETURN + "(" * 100_000 + ")" * 100_000,
     "too many lambdas": RETURN + "lambda:" * 30_000 + "1",
     "too many branches": "def scale(values, factor):\n    if x: pass\n" + "    elif x: pass\n" * 5000,
-    "too long a dotted import": "def scale(values, factor):\n    import " + "a." * 100_000 + "a\n",
 }
 
 

@@ -214,7 +214,7 @@ def _run_trials(checked: Plan, batch: Sequence[Trial], sandbox: Sandbox, image: 
         return [batch[0].judge(evaluate_prediction(row, batch[0].prediction, sandbox, image))]
     seeds = row["tests"]["seeds"]
     # One seed is enough to show that an answer is wrong; the others run alone on all seeds.
-    chosen = seeds[:1] if batch[0].must is Must.MISREAD else seeds
+    chosen = seeds[:1] if batch[0].must is Must.FAIL_CORE else seeds
     verdicts = evaluate_batch(row, [trial.prediction for trial in batch], sandbox, image, seeds=chosen)
     findings = []
     for trial, verdict in zip(batch, verdicts, strict=True):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from lmrbench_data.base.configurations import CARELESS, WRONG
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.source import FunctionNode, block_end, find_function, first_line, parse, split_lines
@@ -97,7 +98,7 @@ def _variant_problems(task: Task, instance: Instance) -> Iterator[Problem]:
             text = read_variant(path)
             if text is None:
                 yield problem(f"{kind}/{path.name}", "not UTF-8; save it as UTF-8")
-            elif kind in ("careless", "wrong") and not text.startswith("# "):
+            elif kind in (CARELESS, WRONG) and not text.startswith("# "):
                 yield problem(f"{kind}/{path.name}", "the mistake is not named; begin the first line with `# ...`")
             elif message := _function_problem(text, task, instance, repeated, f"{kind}/{path.name}"):
                 yield problem(f"{folder}/{path.name}", message)

@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Self
 
+from lmrbench_data.base.configurations import CARELESS, PLAIN, VALID, WRONG
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.base.problems import Problem, Severity
 from lmrbench_data.base.source import SourceError, parse
@@ -37,8 +38,8 @@ class Must(Enum):
 
     PASS = "must pass"
     REPRODUCE = "must pass every core case"
-    BE_CARELESS = "must pass every core case and fail another"
-    MISREAD = "must fail a core case"
+    BREAK_CONTRACT = "must pass every core case and fail another"
+    FAIL_CORE = "must fail a core case"
 
     def holds(self, verdict: Verdict) -> bool:
         """Whether a verdict is the required one."""
@@ -46,13 +47,13 @@ class Must(Enum):
         return {
             Must.PASS: robust,
             Must.REPRODUCE: reproduced,
-            Must.BE_CARELESS: reproduced and not robust,
-            Must.MISREAD: not reproduced,
+            Must.BREAK_CONTRACT: reproduced and not robust,
+            Must.FAIL_CORE: not reproduced,
         }[self]
 
 
 #: Kind of variant → required outcome.
-VARIANTS = {"valid": Must.PASS, "plain": Must.REPRODUCE, "careless": Must.BE_CARELESS, "wrong": Must.MISREAD}
+VARIANTS = {VALID: Must.PASS, PLAIN: Must.REPRODUCE, CARELESS: Must.BREAK_CONTRACT, WRONG: Must.FAIL_CORE}
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,9 @@ class Trial:
         if verdict.status is Status.INFRA_ERROR:
             raise InfraError(f"{self.instance_id} {self.name}: {verdict.detail}")
         # The reason is the core case that a wrong answer fails; breaking the contract as well proves nothing.
-        misread = self.must is Must.MISREAD and verdict.core_status is not Status.PASSED
+        misread = self.must is Must.FAIL_CORE and verdict.core_status is not Status.PASSED
         reason, error = verdict.reason(core=misread), ""
-        if verdict.status is Status.MALFORMED and self.must is Must.MISREAD:
+        if verdict.status is Status.MALFORMED and self.must is Must.FAIL_CORE:
             error = f"cannot be applied, so it proves nothing: {reason}"
         elif not self.must.holds(verdict):
             cause = f": {verdict.reason(core=True)}"
@@ -115,7 +116,7 @@ class Finding(Problem):
 
     def __str__(self) -> str:
         # A sound wrong variant passes or fails by its core cases.
-        core = not self.is_error and self.where.startswith("wrong/")
+        core = not self.is_error and self.where.startswith(f"{WRONG}/")
         status = self.core_status if core else self.status
         return ": ".join(filter(None, (self.severity, self.subject, self.where, status, self.message)))
 
@@ -125,7 +126,7 @@ def make_trials(task: Task, instance: Instance) -> Iterator[Trial]:
     masked = task.masked_repo(instance)
     yield _trial(instance, "golden", "files", json.dumps(task.golden_files(instance)), Must.PASS)
     texts = {path: masked[path].data.decode("utf-8") for path in instance.goals}
-    yield _trial(instance, "masked", "files", json.dumps(texts), Must.MISREAD)
+    yield _trial(instance, "masked", "files", json.dumps(texts), Must.FAIL_CORE)
     if instance.configuration.is_altered:
         yield from _option_trials(task, instance)
     for kind in instance.configuration.variants:
@@ -144,13 +145,13 @@ def _option_trials(task: Task, instance: Instance) -> Iterator[Trial]:
     def files(chosen: Mapping[str, str]) -> str:
         return json.dumps(task.golden_files(dataclasses.replace(instance, chosen=chosen)))
 
-    yield _trial(instance, "option/published", "files", files({}), Must.MISREAD)
+    yield _trial(instance, "option/published", "files", files({}), Must.FAIL_CORE)
     for choice in task.choices:
         stated = instance.option_of(choice)
         for option in choice.options:
             if option != stated:
                 chosen = {**instance.chosen, choice.name: option}
-                yield _trial(instance, f"option/{choice.name}={option}", "files", files(chosen), Must.MISREAD)
+                yield _trial(instance, f"option/{choice.name}={option}", "files", files(chosen), Must.FAIL_CORE)
 
 
 def _trial(instance: Instance, name: str, form: str, content: str, must: Must) -> Trial:

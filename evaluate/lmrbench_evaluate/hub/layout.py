@@ -14,8 +14,8 @@ from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.hub_client import LostAnswerError, hub_errors
 from lmrbench_data.base.names import PLAIN
 from lmrbench_data.base.paths import cards_folder
+from lmrbench_data.base.shares import TRACKS
 from lmrbench_data.base.text import counted, one_line
-from lmrbench_data.dataset.rows import TRACKS
 
 from ..predictions.prediction import AnswerKey
 from ..reports import stats

@@ -7,7 +7,6 @@ runs never touch the same file.
 import contextlib
 import hashlib
 import json
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from lmrbench_data.base.hub_client import LostAnswerError, additions, commit, hu
 from lmrbench_data.base.paths import cards_folder
 from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.result_rows import ResultRow
-from lmrbench_data.loader import File, tar_bytes
+from lmrbench_data.loader import HUB_NAME, File, tar_bytes
 from lmrbench_data.tasks.guessing import SettledChoice, by_truth, corrected
 
 from ..judge.judgement_log import read_judgements
@@ -143,7 +142,7 @@ def _comment(record: Record, url: str) -> str:
 
 def _is_repo(api: "HfApi", model: str) -> bool:
     """Return whether a model's name is a public repository; False if the Hub does not answer."""
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", model, re.ASCII):
+    if not HUB_NAME.fullmatch(model):
         return False
     with contextlib.suppress(LostAnswerError, InputError), hub_errors(model):
         return bool(api.repo_exists(model, repo_type="model", token=False))

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from lmrbench_data.base.errors import InputError, LMRBenchError
 from lmrbench_data.base.limited import call_limited
+from lmrbench_data.base.shares import CONTRACT
+from lmrbench_data.base.text import without_middle
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of, is_method
 from lmrbench_data.loader import File, read_archive
 
@@ -122,13 +124,7 @@ def shorten(texts: Sequence[str], limit: int) -> list[str]:
             most = share
             break
         left -= length
-    half = most // 2
-    return [
-        text
-        if len(text) <= most
-        else f"{text[:half]}\n[... {len(text) - 2 * half} characters are left out here ...]\n{text[len(text) - half :]}"
-        for text in texts
-    ]
+    return [without_middle(text, most) for text in texts]
 
 
 def _shortened(files: Sequence[tuple[str, str]], limit: int) -> list[tuple[str, str]]:
@@ -161,7 +157,7 @@ def _repository(context: _Context) -> str:
 
 
 def _contract(context: _Context) -> str:
-    if context.track == "contract" and "contract" in context.row:
+    if context.track == CONTRACT and "contract" in context.row:
         return enclose("CONTRACT", context.row["contract"].strip())
     return "The candidate was given no contract."
 

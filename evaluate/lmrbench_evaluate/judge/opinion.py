@@ -12,7 +12,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from lmrbench_data.base.text import one_line
+from lmrbench_data.base.text import cut, one_line
+
+from ..rebuild.extract import THOUGHTS
 
 #: Characters of a reply that are read, and of each text that is kept.
 MAX_REPLY = 100_000
@@ -158,14 +160,12 @@ def _flat(value: Any, depth: int = 3) -> str:
 
 def plain(text: str) -> str:
     """Return one line of printable characters, of bounded length."""
-    line = one_line(text[: 2 * MAX_TEXT])
-    return line if len(line) <= MAX_TEXT else line[: MAX_TEXT - 1] + "…"
+    return cut(one_line(text[: 2 * MAX_TEXT]), MAX_TEXT)
 
 
 # --- JSON objects in a reply ------------------------------------------------------------------------------------------
 
-#: Marks around the thoughts of a reasoning model.
-_THOUGHT = re.compile(r"<(/?)(?:seed:)?think(?:ing)?>|\[(/?)THINK\]", re.IGNORECASE)
+_THOUGHT = re.compile(rf"[<\[](/?){THOUGHTS}[>\]]", re.IGNORECASE)
 _KEY_BEFORE = re.compile(r"""["']\s*:\s*$""")
 
 
@@ -241,6 +241,6 @@ def _without_thoughts(text: str) -> str:
     marks = list(_THOUGHT.finditer(text))
     if not marks:
         return text
-    if not (marks[-1][1] or marks[-1][2]):
+    if not marks[-1][1]:
         raise UnreadableError("it ends within the model's thoughts")
     return text[marks[-1].end() :]

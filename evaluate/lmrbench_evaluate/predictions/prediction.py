@@ -19,9 +19,10 @@ from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.names import MAX_NAME, clean_name
 from lmrbench_data.base.near import did_you_mean
-from lmrbench_data.base.text import counted
+from lmrbench_data.base.shares import TRACKS
+from lmrbench_data.base.text import counted, listed
 from lmrbench_data.dataset.load import other_config
-from lmrbench_data.dataset.rows import TRACKS, DatasetRow, golden_files_of
+from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
 from lmrbench_data.loader import read_archive
 
 from .column_mapping import KEYS, check_columns, rename_columns
@@ -217,9 +218,8 @@ def read_predictions(
 def wrong_columns(columns: Iterable[str], missing: str = "function") -> str:
     """Return what to do about rows with these columns, for a message."""
     names = list(columns)
-    shown = ", ".join(names[:MAX_COLUMNS]) + (", ..." if len(names) > MAX_COLUMNS else "")
     other = next((name for name in names if name not in KEYS), "completion")
-    return f"its columns are {shown}; rename one, such as --map {other}={missing}"
+    return f"its columns are {listed(names, MAX_COLUMNS)}; rename one, such as --map {other}={missing}"
 
 
 def own_answer(row: DatasetRow, word: str) -> Prediction:

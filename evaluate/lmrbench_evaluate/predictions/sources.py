@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.text import error_line
-from lmrbench_data.loader import PINNED, hub_timeout
+from lmrbench_data.loader import HUB_NAME, PINNED, hub_timeout
 
 from .inspect_logs import is_log, log_rows, logs_in
 from .standard_input import NAME, WORD, Piped
@@ -89,7 +89,7 @@ def check_source(source: Source) -> None:
         )
     if path.exists():
         raise InputError(f"predictions {source!r}: not a regular file; save the rows to a file first")
-    if source.endswith(SUFFIXES) or not re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", source):
+    if source.endswith(SUFFIXES) or not HUB_NAME.fullmatch(source):
         raise InputError(f"predictions {source!r}: no such file; give {kinds}, org/name, `gold` or `masked`")
 
 

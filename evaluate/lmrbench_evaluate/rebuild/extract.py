@@ -17,12 +17,13 @@ _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 #: Marks of chat templates, such as <|im_end|>, which servers should have removed.
 _TOKEN = r"(?:<[|\uff5c][\w\u2581./:-]{1,50}[|\uff5c]>|</?s>|<(?:start|end)_of_turn>|<eos>|\[/?INST\])"
 _TOKENS = re.compile(rf"(?P<start>^[ \t]*{_TOKEN}++)|{_TOKEN}++(?P<end>[ \t]*+$)?", re.MULTILINE)
-_THOUGHTS = "think|thinking|thought|thoughts|reasoning"
+#: Names of the marks around the thoughts of a reasoning model.
+THOUGHTS = "(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning)"
 #: Thoughts begin on a line of their own; they may have begun before the text.
-_THOUGHTS_START = re.compile(rf"^{_TOKEN}*[ \t]*[<\[](?P<name>{_THOUGHTS})[>\]]", re.MULTILINE | re.IGNORECASE)
-_THOUGHTS_CLOSE = re.compile(rf"[<\[]/(?P<name>{_THOUGHTS})[>\]]", re.IGNORECASE)
+_THOUGHTS_START = re.compile(rf"^{_TOKEN}*[ \t]*[<\[](?P<name>{THOUGHTS})[>\]]", re.MULTILINE | re.IGNORECASE)
+_THOUGHTS_CLOSE = re.compile(rf"[<\[]/(?P<name>{THOUGHTS})[>\]]", re.IGNORECASE)
 _THOUGHTS_END = re.compile(
-    rf"^[ \t]*[<\[]/(?:{_THOUGHTS})[>\]]|[<\[]/(?:{_THOUGHTS})[>\]][ \t]*$", re.MULTILINE | re.IGNORECASE
+    rf"^[ \t]*[<\[]/(?:{THOUGHTS})[>\]]|[<\[]/(?:{THOUGHTS})[>\]][ \t]*$", re.MULTILINE | re.IGNORECASE
 )
 _CODE_START = re.compile(
     r"^[ \t]*(?:@[ \t]*\w|(?:async[ \t]+)?def[ \t]+\w|class[ \t]+\w+[ \t]*[:(\[]"

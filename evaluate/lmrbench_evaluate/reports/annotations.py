@@ -15,6 +15,7 @@ from pydantic import Field, StringConstraints, ValidationError
 from pydantic.dataclasses import dataclass
 
 from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.shares import Track
 
 from ..judge.opinion import Category, read_category
 from ..predictions.prediction import AnswerKey
@@ -43,7 +44,7 @@ class Annotation:
     instance_id: Name
     model: Name
     setting: str = ""
-    track: Literal["", "paper", "contract", "unstated"] = ""
+    track: Literal["", Track, "unstated"] = ""
     sample: Annotated[int, Field(ge=0)] = 0
     category: str = ""
     """A category of the judge, or a label of another column."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InputError, LMRBenchError
 from lmrbench_data.base.near import did_you_mean
-from lmrbench_data.base.text import error_line
+from lmrbench_data.base.text import error_line, without_middle
 from lmrbench_data.dataset.result_rows import CaseRow, ChoiceRow, PartRow, ResultRow
 from lmrbench_data.dataset.rows import DatasetRow
 
@@ -180,23 +180,23 @@ def _answer(number: int, key: AnswerKey, samples: list[int], row: DatasetRow | N
     result, prediction = run.results[key], run.predictions.get(key)
     failed = failed_cases(result["cases"])
     return Answer(
-        number,
-        samples,
-        outcome(result["status"], result["core_status"]),
-        result["detail"],
-        failed[:MAX_CASES],
-        max(0, len(failed) - MAX_CASES),
-        sum(len(case.seeds) for case in failed),
-        len(result["cases"]),
-        result.get("functions", []),
-        result.get("experiments", []),
-        diff_answer(row, prediction) if row and prediction else [],
-        run.judgements.get(AnswerKey.of(result).question),
-        _log(run.folder.log_path(key.instance_id, result["prediction_sha256"])),
-        read_numbers(prediction.metadata) if prediction else {},
-        counted_choices(result),
-        bool(prediction and was_cut(prediction.metadata)),
-        _cut(prediction.content, MAX_RAW_CHARACTERS) if prediction else "",
+        score=number,
+        samples=samples,
+        outcome=outcome(result["status"], result["core_status"]),
+        detail=result["detail"],
+        cases=failed[:MAX_CASES],
+        more_cases=max(0, len(failed) - MAX_CASES),
+        bad_cases=sum(len(case.seeds) for case in failed),
+        all_cases=len(result["cases"]),
+        functions=result.get("functions", []),
+        experiments=result.get("experiments", []),
+        sections=diff_answer(row, prediction) if row and prediction else [],
+        judgement=run.judgements.get(AnswerKey.of(result).question),
+        log=_log(run.folder.log_path(key.instance_id, result["prediction_sha256"])),
+        took=read_numbers(prediction.metadata) if prediction else {},
+        choices=counted_choices(result),
+        is_cut=bool(prediction and was_cut(prediction.metadata)),
+        raw=without_middle(prediction.content, MAX_RAW_CHARACTERS) if prediction else "",
     )
 
 
@@ -213,13 +213,7 @@ def failed_cases(cases: Sequence[CaseRow]) -> list[FailedCase]:
 def _log(path: Path) -> str:
     if not path.is_file():
         return ""
-    return _cut(path.read_text(encoding="utf-8", errors="replace"), MAX_LOG_CHARACTERS)
-
-
-def _cut(text: str, most: int) -> str:
-    """Return a text without its middle, if it is longer than `most` characters."""
-    half = most // 2
-    return text if len(text) <= most else f"{text[:half]}\n[...]\n{text[-half:]}"
+    return without_middle(path.read_text(encoding="utf-8", errors="replace"), MAX_LOG_CHARACTERS)
 
 
 @dataclass(frozen=True)

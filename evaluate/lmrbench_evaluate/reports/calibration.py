@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from lmrbench_data.base.configurations import CARELESS, PLAIN, VALID, WRONG
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.jobs import Progress
-from lmrbench_data.base.shares import Share, cross_table, kappa
+from lmrbench_data.base.shares import CONTRACT, PAPER, Share, cross_table, kappa
 from lmrbench_data.base.text_table import Table
-from lmrbench_data.dataset.rows import TRACKS, DatasetRow, check_instances
+from lmrbench_data.dataset.rows import DatasetRow, check_instances
 from lmrbench_data.tasks.task import Task
 
 from ..checks.static import read_variant
@@ -29,10 +30,9 @@ from ..runs.settings import JudgeSettings
 #: method, with faults such as the logarithm of an underflowing value or a change in place, for which LC exists. Each
 #: careless one breaks the contract; plain ones may or may not break it.
 EXPECTED: dict[str, dict[str, tuple[str, ...]]] = {
-    "paper": {"valid": ("CC",), "plain": ("CC", "LC"), "careless": ("CC", "LC"), "wrong": ("LC", "LI")},
-    "contract": {"valid": ("CC",), "careless": ("LC", "LI"), "wrong": ("LC", "LI")},
+    PAPER: {VALID: ("CC",), PLAIN: ("CC", "LC"), CARELESS: ("CC", "LC"), WRONG: ("LC", "LI")},
+    CONTRACT: {VALID: ("CC",), CARELESS: ("LC", "LI"), WRONG: ("LC", "LI")},
 }
-assert EXPECTED.keys() == set(TRACKS)
 
 
 class Rated(NamedTuple):

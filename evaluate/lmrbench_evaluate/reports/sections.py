@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from lmrbench_data.base.shares import percent
-from lmrbench_data.base.text import counted
+from lmrbench_data.base.text import counted, listed
 from lmrbench_data.base.text_table import Table
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.tasks.experiments import ROWS
@@ -120,8 +120,7 @@ def explanations(report: ReportData) -> list[str]:
     answered = {name for score in scores for name in score.answers}
     unanswered = sorted({name for score in scores for name in score.scope} - answered)
     if unanswered:
-        named = ", ".join(unanswered[:MAX_NAMED]) + ("" if len(unanswered) <= MAX_NAMED else ", ...")
-        lines.append(f"No model answered {counted(len(unanswered), 'instance')}: {named}.")
+        lines.append(f"No model answered {counted(len(unanswered), 'instance')}: {listed(unanswered, MAX_NAMED)}.")
     if any(score.spending.answers[name] for score in scores for name in OF_SUCCESS):
         lines.append(
             "Dollars per reproduced or robust instance: the cost of all answers, including wrong ones, divided by the "
@@ -171,9 +170,8 @@ def _about_people(report: ReportData) -> Iterator[str]:
         yield f"People are split evenly on {counted(agreement.without_majority, 'answer')}: left out of the majority."
     if agreement and agreement.unknown:
         answers = [f"{instance} by {model}" for instance, model, *_ in agreement.unknown]
-        named = ", ".join(answers[:MAX_NAMED]) + ("" if len(answers) <= MAX_NAMED else ", ...")
         what = counted(len(answers), "label is", "labels are")
-        yield f"{what} for answers that these runs do not have: {named}."
+        yield f"{what} for answers that these runs do not have: {listed(answers, MAX_NAMED)}."
     if agreement and agreement.ambiguous:
         what = counted(agreement.ambiguous, "label names", "labels name")
         yield f"{what} no setting or track, and the model answered in several: left out."

@@ -13,14 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from lmrbench_data.base.text import counted
+from lmrbench_data.base.text import counted, cut
 
 from .decode import Array, Table
 
 RTOL = 1e-4
 ATOL = 1e-6
+#: Characters of a value in a message.
+MAX_SHOWN = 120
 _SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 120
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = MAX_SHOWN
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 20
 #: Limit of a comparison in units of one or two microseconds. The benchmark's own outputs take less than 20,000.
 MAX_WORK = 300_000
@@ -230,7 +232,7 @@ class _Walk:
             return f"{path}: got {what} {_show(sorted(got))}, expected {_show(sorted(want))}"
         if form == "set":
             return None
-        return self._first((f"{path}[{_cut(key)}]", item, got[key][1]) for key, (_, item) in want.items())
+        return self._first((f"{path}[{cut(key, MAX_SHOWN)}]", item, got[key][1]) for key, (_, item) in want.items())
 
     def _by_key(self, container: Any, form: str) -> dict[str, Any]:
         return {self._key(item if form == "set" else item[0]): item for item in container[form]}
@@ -272,7 +274,7 @@ def _ending_difference(expected: Any, actual: Any) -> str:
     if not (isinstance(expected, tuple) and isinstance(actual, tuple) and len(expected) == len(actual) == 2):
         return ""
     if (expected[0], actual[0]) == ("raised", "returned"):
-        return f"returned a value ({_show(actual[1])}) where {_cut(str(expected[1]))} was expected"
+        return f"returned a value ({_show(actual[1])}) where {cut(str(expected[1]), MAX_SHOWN)} was expected"
     if (expected[0], actual[0]) == ("returned", "raised"):
         return f"raised {_show(actual[1])} where a value was expected"
     return ""
@@ -293,12 +295,8 @@ def _above(error: float, tolerance: float) -> str:
     return f"{error:.{digits}g}"
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= 120 else text[:117] + "..."
-
-
 def _show(value: Any) -> str:
-    return _cut(_SHORT.repr(value))  # never prints all of it first: it may be huge
+    return cut(_SHORT.repr(value), MAX_SHOWN)  # never prints all of it first: it may be huge
 
 
 def _total_variation(want: np.ndarray, got: np.ndarray, comparison: Comparison, path: str) -> str | None:

@@ -23,9 +23,10 @@ from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.annotations import LabelColumn
 from lmrbench_evaluate.reports.answers import failed_cases
 
+from ...base.shares import TRACKS
 from ...base.text import counted, cut, one_line
 from ...dataset.result_rows import ResultRow
-from ...dataset.rows import TRACKS, DatasetRow
+from ...dataset.rows import DatasetRow
 
 TEMPLATE = Path(__file__).resolve().parent / "prompt_e2.md"
 SOURCES = ("candidate", "paper", "reference", "repository", "tests")
