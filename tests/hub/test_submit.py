@@ -16,7 +16,7 @@ from support.runs import judgement
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
 
-def test_a_run_is_submitted_verified_and_published(world: World) -> None:
+def test_a_run_is_submitted_once_and_nothing_is_sent_in_a_dry_run(world: World) -> None:
     hub = world.hub
     done = world.submit("--to", "org/absent", "--dry-run")
     assert "no such dataset, or this token may not see it; a maintainer creates it" in done.stderr
@@ -32,15 +32,32 @@ def test_a_run_is_submitted_verified_and_published(world: World) -> None:
     assert (again.returncode, "already open" in again.stderr) == (0, True)
     assert list(hub.repo(RESULTS).pull_requests) == [1]
 
-    done = world.verify(1)
-    assert done.returncode == 0, done.stdout + done.stderr
+
+@pytest.fixture
+def verified(world: World) -> World:
+    """A world whose run was submitted, verified and published."""
+    for done in (world.submit("--to", RESULTS), world.verify(1)):
+        assert done.returncode == 0, done.stdout + done.stderr
     assert "3 of 3 verdicts equal the submitted ones" in done.stdout
+    return world
+
+
+def test_a_published_run_closes_its_pull_request_and_is_not_published_again(verified: World) -> None:
+    hub = verified.hub
     item = hub.repo(RESULTS).pull_requests[1]
     published = hub.repo(RESULTS).resolve("main").sha
     assert (item.status, len(item.comments)) == ("closed", 1)
     assert item.title.startswith("bad, good on LMR-Bench 0.1.0: ")
     assert "# LMR-Bench results\n" in hub.files(RESULTS)["README.md"].decode()
     assert f"/datasets/{RESULTS}/commit/{published}" in item.comments[0][1]
+    assert "exists already" in verified.submit("--to", RESULTS).stderr
+    done = verified.verify(1)
+    assert (done.returncode, "already verified and published" in done.stderr) == (0, True)
+    assert len(item.comments) == 1
+
+
+def test_published_rows_and_record_are_those_of_the_verification(verified: World) -> None:
+    hub = verified.hub
     rows = published_rows(hub)
     assert {(row["track"], row["paper_title"]) for row in rows} == {("paper", "A Toy")}
     assert all({case["seed"] for case in row["cases"]} > {0, 1} for row in rows), "secret seeds were tested too"
@@ -54,16 +71,11 @@ def test_a_run_is_submitted_verified_and_published(world: World) -> None:
     rates = {entry["model"]: entry["overall"] for entry in record["entries"]}
     assert [(rates[model]["reproduced"], rates[model]["total"]) for model in ("good", "bad")] == [(1, 2), (0, 1)]
     assert record["tasks"]["toy-scale"]["paper"] == "A Toy"
-    assert not list((world.folder / "lmrbench-cache" / "verify").iterdir()), "seeds that are known are not used again"
+    assert not list((verified.folder / "lmrbench-cache" / "verify").iterdir()), "seeds that are known are not used again"
     code = f"from datasets import load_dataset; print(len(load_dataset({RESULTS!r}, split='test')))"
-    environment = {**os.environ, **hub.environment(world.folder / "fresh-cache"), "HF_HUB_OFFLINE": "0"}
+    environment = {**os.environ, **hub.environment(verified.folder / "fresh-cache"), "HF_HUB_OFFLINE": "0"}
     loaded = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert loaded.stdout.strip() == "3", loaded.stderr
-
-    assert "exists already" in world.submit("--to", RESULTS).stderr
-    done = world.verify(1)
-    assert (done.returncode, "already verified and published" in done.stderr) == (0, True)
-    assert len(item.comments) == 1
 
 
 #: Changes to a run folder, and why it is then refused.

@@ -91,10 +91,11 @@ class World:
             "verify", RESULTS, str(number), "--dataset", f"{DATASET}@v0.1.0", "--yes", *options, token=token
         )
 
-    def publish(self, *, check: bool = False, configs: Sequence[str] = ("function",), real: str = "") -> None:
-        """Build and push configurations of the toy benchmark as v0.1.0, checked in Docker or marked as checked.
+    def publish(self, configs: Sequence[str] = ("function",), *, check: Sequence[str] = (), real: str = "") -> None:
+        """Build and push configurations of the toy benchmark as v0.1.0.
 
         Args:
+            check: those that are checked in Docker first; the others are marked as checked.
             real: folder of a task of LMR-Bench to add, with its proofs.
         """
         benchmark = write_toy_benchmark(self.folder / "benchmark")
@@ -106,12 +107,12 @@ class World:
         if "underspecified" in configs:
             add_toy_choices(benchmark, counterfactual=COUNTERFACTUAL[:1])
         for config in configs:
-            place = "--config", config, "--benchmark", benchmark, "--sandbox", "docker" if check else "local"
+            place = "--config", config, "--benchmark", benchmark, "--sandbox", "docker" if config in check else "local"
             self.ok("dataset", "record", *place)
-            if check:
+            if config in check:
                 self.ok("dataset", "check", *place)
         self.ok("dataset", "build", "--benchmark", benchmark)
-        if not check:
+        if {*configs} - {*check}:
             done = self._start([sys.executable, "-c", PASS_FOR_CHECKED])
             assert done.returncode == 0, done.stderr
         self.ok("dataset", "push", DATASET, "--benchmark", benchmark, "--yes")

@@ -53,7 +53,7 @@ def test_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrome") -> N
             raise AssertionError(done.stdout + done.stderr)
 
         hub.faults = [Fault("POST .*/commit/main", "lose")]
-        world.publish(check=True)
+        world.publish(check=["function"])
         assert list(hub.repo(DATASET).refs) == ["main", "tags/v0.1.0"]
         assert len(hub.repo(DATASET).commits) == 2
 
@@ -173,7 +173,7 @@ def test_methods_from_task_folder_to_leaderboard(tmp_path: Path) -> None:
             assert done.returncode == 0, done.stdout + done.stderr
             return done.stdout
 
-        world.publish(check=True, configs=("function", "method"), real="08-step-length")
+        world.publish(("function", "method"), check=["method"], real="08-step-length")
         toy = ("--instance", "toy-method")
         ok("generate", "--model", "sampler", *dataset, *toy, "--out", "answers.jsonl")
         [prompt] = models.requests
@@ -268,7 +268,7 @@ def test_altered_papers_from_task_folder_to_leaderboard(tmp_path: Path) -> None:
             assert done.returncode == 0, done.stdout + done.stderr
             return done.stdout
 
-        world.publish(check=True, configs=("function", "method", *configs))
+        world.publish(("function", "method", *configs), check=configs)
         hub.commit(RESULTS, {".gitattributes": b""}, "main")
         (tmp_path / "agent").mkdir()
         (tmp_path / "agent" / "agent.py").write_text(textwrap.dedent(RESEARCHER))
