@@ -3,12 +3,12 @@
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from execnet import gateway_base
 
 import lmrbench_data as lmr
 from lmrbench_data.dataset.build import write_dataset
@@ -29,15 +29,28 @@ if TYPE_CHECKING:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _write_any_text(serializer: Any, text: str) -> None:
-    """Send text to the main process with lone surrogates escaped.
+def _as_unicode(value: Any) -> Any:
+    """Escape lone surrogates in texts at any depth.
 
-    execnet refuses them: one in a failure, warning or log record ended the whole session without naming the test.
+    The processes of a parallel run cannot send them: one in a failure, a warning or a log record would end the whole
+    session without naming the test.
     """
-    serializer._write_byte_sequence(text.encode("utf-8", "backslashreplace"))
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_as_unicode(key): _as_unicode(item) for key, item in value.items()}
+    return type(value)(map(_as_unicode, value)) if isinstance(value, list | tuple) else value
 
 
-gateway_base._Serializer._write_unicode_string = _write_any_text  # type: ignore[method-assign]
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, Any, Any]:
+    return _as_unicode((yield))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_warning_recorded(warning_message: warnings.WarningMessage) -> None:
+    if isinstance(warning_message.message, Warning):
+        warning_message.message.args = _as_unicode(warning_message.message.args)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

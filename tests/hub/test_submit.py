@@ -71,7 +71,7 @@ def test_published_rows_and_record_are_those_of_the_verification(verified: World
     rates = {entry["model"]: entry["overall"] for entry in record["entries"]}
     assert [(rates[model]["reproduced"], rates[model]["total"]) for model in ("good", "bad")] == [(1, 2), (0, 1)]
     assert record["tasks"]["toy-scale"]["paper"] == "A Toy"
-    assert not list((verified.folder / "lmrbench-cache" / "verify").iterdir()), "seeds that are known are not used again"
+    assert not list((verified.folder / "lmrbench-cache" / "verify").iterdir()), "known seeds are not used again"
     code = f"from datasets import load_dataset; print(len(load_dataset({RESULTS!r}, split='test')))"
     environment = {**os.environ, **hub.environment(verified.folder / "fresh-cache"), "HF_HUB_OFFLINE": "0"}
     loaded = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
