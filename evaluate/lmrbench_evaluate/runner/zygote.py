@@ -23,9 +23,12 @@ import sys
 
 import seccomp
 from walls import Walls, enter, fork_inside
-from zygote_job import OomKills, job
+from zygote_job import job
 
 _MADV_COLLAPSE = 25
+_KILLS = ("/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events", os.devnull)
+#: What `runner.oom_kills` reads, opened before a wall hides it.
+_kills = os.open(next(filter(os.path.exists, _KILLS)), os.O_RDONLY)
 _tried: set[str] = set()
 
 
@@ -46,8 +49,10 @@ def main(arguments: str) -> None:
     send(b"walls\n")
     while line := read_line():
         if message := json.loads(line):  # if not, the job to end has ended by itself
-            load(message["modules"])
+            is_new = load(message["modules"])
             run(walls, rlimits, stored(message["size"]))
+            if is_new:  # after the first answer, which would wait for it
+                collapse()
 
 
 def read_line() -> bytes:
@@ -66,22 +71,20 @@ def stored(size: int) -> int:
     return file
 
 
-def load(modules: list[str]) -> None:
-    """Import libraries that have not been tried yet."""
+def load(modules: list[str]) -> bool:
+    """Import libraries that have not been tried yet; return whether there are any."""
     new = [name for name in modules if name not in _tried]
     _tried.update(new)
     for name in new:
         # Not a module but a function, say; the job reports real errors.
         with contextlib.suppress(Exception, SystemExit):
             importlib.import_module(name)
-    if new and (torch := sys.modules.get("torch")):
+    if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)
         # The original also notes the seed, with a formatted stack, for devices that no container has.
         torch.manual_seed = torch.random.manual_seed = lambda seed: torch.default_generator.manual_seed(int(seed))  # type: ignore[attr-defined]
-    if new:
-        gc.collect()
-        gc.freeze()  # collections in jobs would copy memory that they share with this process
-        collapse()
+    gc.freeze()  # collections in jobs would copy memory that they share with this process
+    return bool(new)
 
 
 def collapse() -> None:
@@ -96,18 +99,17 @@ def collapse() -> None:
 
 def run(walls: Walls, rlimits: dict[str, int], workspace: int) -> None:
     """Have a job run a workspace, and pass on its output until nothing of it is left."""
-    kills = OomKills()
-    before = kills.count()
+    before = oom_kills()
     send(b"begin %.3f\n" % cpu_seconds())
     (out, job_out), (log, job_log) = os.pipe(), os.pipe()
-    pid = fork_inside(walls, lambda: job(workspace, job_out, job_log, kills, rlimits))
+    pid = fork_inside(walls, lambda: job(workspace, job_out, job_log, _kills, oom_kills, rlimits))
     for fd in (job_out, job_log, workspace):
         os.close(fd)
     relay(pid, out, log)
     status = os.waitpid(pid, 0)[1]
-    send(b"end %d %d\n" % (kills.count() - before, status))
-    for fd in {out, log, kills.fd} - {-1}:
-        os.close(fd)
+    send(b"end %d %d\n" % (oom_kills() - before, status))
+    os.close(out)
+    os.close(log)
 
 
 def relay(pid: int, out: int, log: int) -> None:
@@ -127,6 +129,12 @@ def relay(pid: int, out: int, log: int) -> None:
             else:
                 poll.unregister(fd)
                 del left[fd]
+
+
+def oom_kills() -> int:
+    """Return the number of processes of the container that the kernel has killed; 0 if no cgroup says it."""
+    found = re.search(rb"^oom_kill (\d+)$", os.pread(_kills, 4096, 0), re.MULTILINE)
+    return int(found[1]) if found else 0
 
 
 def cpu_seconds() -> float:
