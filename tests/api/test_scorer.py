@@ -171,8 +171,7 @@ def test_a_closed_scorer_says_so(dataset: str) -> None:
 @pytest.mark.docker
 def test_many_answers_lose_nothing_when_their_containers_are_killed(dataset: str) -> None:
     """Containers die while they are used; every answer still has its own score, and none is scored twice."""
-    from lmrbench_evaluate.sandbox.docker import RUN_LABEL
-    from lmrbench_evaluate.sandbox.docker_client import connect
+    from lmrbench_evaluate.sandbox.docker_client import RUN_LABEL, connect
 
     answers = [(TOY_ANSWER, WRONG, BROKEN)[number % 3] + f"\n# {number}\n" for number in range(30)]
     with lmr.Scorer(dataset=dataset, workers=3) as scorer:

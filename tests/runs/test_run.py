@@ -32,8 +32,7 @@ from lmrbench_evaluate.runs.folder import RunFolder, default_run_folder
 from lmrbench_evaluate.runs.result_log import ResultLog
 from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox.base import Limits, Outcome, Sandbox
-from lmrbench_evaluate.sandbox.docker import RUN_LABEL
-from lmrbench_evaluate.sandbox.docker_client import connect
+from lmrbench_evaluate.sandbox.docker_client import RUN_LABEL, connect
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from lmrbench_evaluate.verdict.decode import Frame, write_frame
 from support import warm_cli

@@ -24,8 +24,8 @@ from lmrbench_evaluate.runs.evaluation import evaluate
 from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox import meter
 from lmrbench_evaluate.sandbox.base import Ended, Limits, Outcome, Sandbox
-from lmrbench_evaluate.sandbox.docker import RUN_LABEL, DockerSandbox
-from lmrbench_evaluate.sandbox.docker_client import connect
+from lmrbench_evaluate.sandbox.docker import DockerSandbox
+from lmrbench_evaluate.sandbox.docker_client import RUN_LABEL, connect
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from lmrbench_evaluate.sandbox.turns import run_fairly
 from lmrbench_evaluate.verdict.evaluator import evaluate_batch

@@ -15,8 +15,8 @@ import pytest
 
 from lmrbench_data.base.errors import InfraError
 from lmrbench_evaluate.sandbox.base import Ended, Limits, Outcome
-from lmrbench_evaluate.sandbox.docker import RUN_LABEL, DockerSandbox
-from lmrbench_evaluate.sandbox.docker_client import connect
+from lmrbench_evaluate.sandbox.docker import DockerSandbox
+from lmrbench_evaluate.sandbox.docker_client import RUN_LABEL, connect
 from lmrbench_evaluate.sandbox.images import ensure_image
 from support.sandboxes import processes_with, until, workspace_of
 

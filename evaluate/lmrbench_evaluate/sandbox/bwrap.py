@@ -35,12 +35,14 @@ from .child_sandbox import (
     ChildSandbox,
     PipeReader,
     Started,
+    below,
     cpu_seconds,
     find_environment,
+    memory_of,
     memory_watch,
     offered_share,
+    parents,
     rlimits,
-    stat_fields,
 )
 from .zygote import ZYGOTE_CAPABILITIES, ZYGOTE_ENVIRONMENT, Host
 
@@ -169,9 +171,9 @@ class BwrapSandbox(ChildSandbox):
         with child:
             yield Started(
                 child,
-                cpu_seconds=lambda: cpu_seconds(_below(child.process.pid)),
+                cpu_seconds=lambda: cpu_seconds(below(child.process.pid)),
                 kill=child.kill_contained,
-                memory_mb=lambda: _memory_mb(child.process.pid, limits),
+                memory_mb=lambda: memory_of(child.process.pid, limits),
             )
 
     @contextlib.contextmanager
@@ -220,7 +222,7 @@ class _Contained(Child):
     def kill_contained(self) -> None:
         """Kill process 1 of the run; the kernel kills all others, and bwrap ends after the last one."""
         if self.process.poll() is None:
-            for process, parent in _parents().items():
+            for process, parent in parents().items():
                 if parent == self.process.pid:
                     with contextlib.suppress(OSError):
                         os.kill(process, signal.SIGKILL)
@@ -266,45 +268,3 @@ def _readable(data: bytes) -> Iterator[int]:
 def _kernel() -> tuple[int, int]:
     found = re.match(r"(\d+)\.(\d+)", platform.release())
     return (int(found[1]), int(found[2])) if found else (0, 0)
-
-
-def _parents() -> dict[int, int]:
-    """Return the parent of every process of this machine."""
-    parents = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError):
-                parents[int(name)] = int(stat_fields(int(name))[1])
-    return parents
-
-
-def _below(bwrap: int) -> set[int]:
-    """Return the processes of a run: all that descend from bwrap, because process 1 adopts every orphan."""
-    children: dict[int, list[int]] = {}
-    for process, parent in _parents().items():
-        children.setdefault(parent, []).append(process)
-    found, waiting = set[int](), [bwrap]
-    while waiting:
-        for process in children.get(waiting.pop(), ()):
-            if process not in found:
-                found.add(process)
-                waiting.append(process)
-    return found
-
-
-def _memory_mb(bwrap: int, limits: Limits) -> float:
-    """Return the memory of a run that does not hold files; 0 while it cannot exceed the limit."""
-    processes = _below(bwrap)
-    at_most = sum(_sum_mb(process, "status", "Rss(?:Anon|Shmem)") for process in processes)
-    # The kernel takes milliseconds to compute a process's share of what it shares.
-    is_near = at_most > limits.memory_mb
-    return sum(_sum_mb(process, "smaps_rollup", "Pss_(?:Anon|Shmem)") for process in processes) if is_near else 0.0
-
-
-def _sum_mb(process: int, file: str, names: str) -> float:
-    """Return the sum of these lines of a file of /proc; 0 if the process is gone."""
-    try:
-        text = Path(f"/proc/{process}/{file}").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return 0.0
-    return sum(int(size) for size in re.findall(rf"^{names}:\s+(\d+) kB$", text, re.MULTILINE)) / 1024

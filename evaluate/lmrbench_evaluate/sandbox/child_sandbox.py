@@ -9,6 +9,7 @@ import contextlib
 import logging
 import os
 import platform
+import re
 import selectors
 import subprocess
 import sys
@@ -173,6 +174,48 @@ def stat_fields(process: int) -> list[str]:
     """Return the fields of /proc/PID/stat after the name: state, parent, ...; OSError if the process is gone."""
     text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
     return text.rpartition(")")[2].split()
+
+
+def parents() -> dict[int, int]:
+    """Return the parent of every process of this machine."""
+    found = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError):
+                found[int(name)] = int(stat_fields(int(name))[1])
+    return found
+
+
+def below(bwrap: int) -> set[int]:
+    """Return the processes of a run: all that descend from bwrap, because process 1 adopts every orphan."""
+    children: dict[int, list[int]] = {}
+    for process, parent in parents().items():
+        children.setdefault(parent, []).append(process)
+    found, waiting = set[int](), [bwrap]
+    while waiting:
+        for process in children.get(waiting.pop(), ()):
+            if process not in found:
+                found.add(process)
+                waiting.append(process)
+    return found
+
+
+def memory_of(bwrap: int, limits: Limits) -> float:
+    """Return the memory of a run that does not hold files; 0 while it cannot exceed the limit."""
+    processes = below(bwrap)
+    at_most = sum(_sum_mb(process, "status", "Rss(?:Anon|Shmem)") for process in processes)
+    # The kernel takes milliseconds to compute a process's share of what it shares.
+    is_near = at_most > limits.memory_mb
+    return sum(_sum_mb(process, "smaps_rollup", "Pss_(?:Anon|Shmem)") for process in processes) if is_near else 0.0
+
+
+def _sum_mb(process: int, file: str, names: str) -> float:
+    """Return the sum of these lines of a file of /proc; 0 if the process is gone."""
+    try:
+        text = Path(f"/proc/{process}/{file}").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0.0
+    return sum(int(size) for size in re.findall(rf"^{names}:\s+(\d+) kB$", text, re.MULTILINE)) / 1024
 
 
 def offered_share(seconds: float) -> float:

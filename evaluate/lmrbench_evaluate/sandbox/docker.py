@@ -12,10 +12,8 @@ import os
 import subprocess
 import sys
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -25,12 +23,22 @@ from lmrbench_data.base.errors import InfraError
 from ..runner import source, zygote_arguments
 from ..runner.seccomp import NEEDED_FOR_WALLS, OWNERLESS, REFUSED
 from .base import ENVIRONMENT, PYTHON_OPTIONS, Ended, Limits, Outcome, Sandbox
-from .docker_client import API_TIMEOUT_S, StreamReader, attached, connect, cpu_seconds, engine_errors, send
+from .docker_client import (
+    RUN_LABEL,
+    StreamReader,
+    attached,
+    connect,
+    cpu_seconds,
+    end_of_container,
+    engine_errors,
+    remove,
+    remove_all,
+    send,
+)
 from .images import ensure_image, layers_digest
 from .meter import Meter, collect_output, make_outcome
 from .zygote import OWN_PROCESSES, ZYGOTE_CAPABILITIES, ZYGOTE_ENVIRONMENT, Host
 
-RUN_LABEL = "lmrbench.run"
 #: The process that created a container: `docker ps --filter label=lmrbench.process=PID` lists those of one command.
 PROCESS_LABEL = "lmrbench.process"
 WORK = "/work"
@@ -189,7 +197,7 @@ class DockerSandbox(Sandbox):
                     self._limits_hold = True
                 yield api, container
             finally:
-                _remove(api, container)
+                remove(api, container)
 
     @contextlib.contextmanager
     def offered_share(self, image: str) -> Iterator[Callable[[float], float]]:
@@ -288,62 +296,3 @@ def _require_limits(api: Any, container: str, limits: Limits) -> None:
     held = api.inspect_container(container)["HostConfig"]
     if (held["Memory"], held["PidsLimit"]) != (limits.memory_mb * 2**20, limits.processes):
         raise InfraError("the engine cannot limit memory and processes; without root, it needs cgroup v2")
-
-
-def remove_all(api: Any, run_id: str) -> bool:
-    """Remove all containers of a run, running or not; return whether none is left.
-
-    Raises:
-        InfraError: the daemon does not answer.
-    """
-    with engine_errors("Docker engine"):
-        for pause in (0.0, 0.2, 1.0):  # a removal begun elsewhere takes its time
-            time.sleep(pause)
-            containers = api.containers(all=True, quiet=True, filters={"label": f"{RUN_LABEL}={run_id}"})
-            if not containers:
-                return True
-            for container in containers:
-                _remove(api, container["Id"])
-    return False
-
-
-def _remove(api: Any, container: str) -> None:
-    """Remove a container; a failure must not hide the outcome of its run."""
-    import docker.errors
-    import requests
-
-    # The container or the daemon is gone: `close`, and then the reaper, try again.
-    with contextlib.suppress(docker.errors.APIError, requests.exceptions.RequestException):
-        api.remove_container(container, force=True, v=True)
-
-
-def end_of_container(api: Any, container: str, log: str) -> tuple[Ended, str]:
-    """Return how a container ended, once its output has ended, and a line about it.
-
-    Raises:
-        InfraError: it was stopped from outside.
-    """
-    ended_at = time.monotonic()
-    code = api.wait(container, timeout=API_TIMEOUT_S)["StatusCode"]
-    problem = f"exit {code}: {log.strip()[-300:]}"
-    state = api.inspect_container(container)["State"] if code else {}
-    if state.get("OOMKilled"):
-        return Ended.OUT_OF_MEMORY, problem
-    if state.get("Error") or (code and _killed_through_engine(api, container, state, ended_at)):
-        raise InfraError(f"the container was stopped from outside (exit {code} {state.get('Error', '')})".rstrip())
-    return Ended.EXITED, problem
-
-
-def _killed_through_engine(api: Any, container: str, state: Mapping[str, Any], ended_at: float) -> bool:
-    """Return whether the container was stopped through the engine (`docker stop`, `kill`, `rm -f`).
-
-    The exit status is not enough: tested code can lower the runner's CPU limit, and then the kernel kills the runner.
-    """
-    started, finished = (datetime.fromisoformat(state[name]).timestamp() for name in ("StartedAt", "FinishedAt"))
-    # The daemon, whose clock may be another, records the kill just after the container has ended; Podman reports
-    # nothing of a period that is over.
-    until = finished + (time.monotonic() - ended_at) + 1
-    period = {"since": f"{started:.3f}", "until": f"{until:.3f}"}
-    events = api.events(**period, filters={"container": container, "event": ["kill", "remove"]}, decode=True)
-    with contextlib.closing(events):
-        return any(True for _ in events)

@@ -1,4 +1,4 @@
-"""The Docker engine's client: connections, errors in one line, attached streams, and CPU time of containers.
+"""The Docker engine's client: connections, errors in one line, attached streams, CPU time and ends of containers.
 
 An attached stream carries stdout and stderr in turn, in frames of 8 bytes of header (stream, length) and data. Data is
 passed on as it arrives, so that no frame, however long, is kept in memory here.
@@ -11,14 +11,16 @@ import os
 import re
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.errors import InfraError
 
-from .base import START_S
+from .base import START_S, Ended
 
+RUN_LABEL = "lmrbench.run"
 #: Timeout of one request. A daemon that is gone refuses at once; one on a busy machine takes its time.
 API_TIMEOUT_S = 180
 _STDOUT = 1
@@ -172,3 +174,62 @@ def cpu_seconds(api: Any, container: str) -> float:
     at_once = {"one_shot": True} if version >= (1, 41) else {}
     usage = api.stats(container, stream=False, **at_once).get("cpu_stats", {}).get("cpu_usage", {})
     return float(usage.get("total_usage", 0)) / 1e9
+
+
+def remove_all(api: Any, run_id: str) -> bool:
+    """Remove all containers of a run, running or not; return whether none is left.
+
+    Raises:
+        InfraError: the daemon does not answer.
+    """
+    with engine_errors("Docker engine"):
+        for pause in (0.0, 0.2, 1.0):  # a removal begun elsewhere takes its time
+            time.sleep(pause)
+            containers = api.containers(all=True, quiet=True, filters={"label": f"{RUN_LABEL}={run_id}"})
+            if not containers:
+                return True
+            for container in containers:
+                remove(api, container["Id"])
+    return False
+
+
+def remove(api: Any, container: str) -> None:
+    """Remove a container; a failure must not hide the outcome of its run."""
+    import docker.errors
+    import requests
+
+    # The container or the daemon is gone: `close`, and then the reaper, try again.
+    with contextlib.suppress(docker.errors.APIError, requests.exceptions.RequestException):
+        api.remove_container(container, force=True, v=True)
+
+
+def end_of_container(api: Any, container: str, log: str) -> tuple[Ended, str]:
+    """Return how a container ended, once its output has ended, and a line about it.
+
+    Raises:
+        InfraError: it was stopped from outside.
+    """
+    ended_at = time.monotonic()
+    code = api.wait(container, timeout=API_TIMEOUT_S)["StatusCode"]
+    problem = f"exit {code}: {log.strip()[-300:]}"
+    state = api.inspect_container(container)["State"] if code else {}
+    if state.get("OOMKilled"):
+        return Ended.OUT_OF_MEMORY, problem
+    if state.get("Error") or (code and _killed_through_engine(api, container, state, ended_at)):
+        raise InfraError(f"the container was stopped from outside (exit {code} {state.get('Error', '')})".rstrip())
+    return Ended.EXITED, problem
+
+
+def _killed_through_engine(api: Any, container: str, state: Mapping[str, Any], ended_at: float) -> bool:
+    """Return whether the container was stopped through the engine (`docker stop`, `kill`, `rm -f`).
+
+    The exit status is not enough: tested code can lower the runner's CPU limit, and then the kernel kills the runner.
+    """
+    started, finished = (datetime.fromisoformat(state[name]).timestamp() for name in ("StartedAt", "FinishedAt"))
+    # The daemon, whose clock may be another, records the kill just after the container has ended; Podman reports
+    # nothing of a period that is over.
+    until = finished + (time.monotonic() - ended_at) + 1
+    period = {"since": f"{started:.3f}", "until": f"{until:.3f}"}
+    events = api.events(**period, filters={"container": container, "event": ["kill", "remove"]}, decode=True)
+    with contextlib.closing(events):
+        return any(True for _ in events)

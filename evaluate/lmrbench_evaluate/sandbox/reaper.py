@@ -31,8 +31,7 @@ def clean_up(run_id: str) -> None:
     """Remove the containers of a run as soon as the daemon answers."""
     from lmrbench_data.base.errors import InfraError
 
-    from .docker import remove_all
-    from .docker_client import connect
+    from .docker_client import connect, remove_all
 
     deadline = time.monotonic() + PATIENCE_S
     # Twice: a container that was being created when the harness died appears late.
