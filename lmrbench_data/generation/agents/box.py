@@ -74,14 +74,10 @@ class Box:
         """Write files into a folder of the box, by relative name. The agent can only read those of owner 0."""
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as tar:
-            folders = {str(parent) for name in files for parent in Path(name).parents if str(parent) != "."}
-            for name in sorted(folders):
-                info = tarfile.TarInfo(name)
-                info.type, info.mode = tarfile.DIRTYPE, 0o755
-                info.uid = info.gid = owner
-                tar.addfile(info)
-            for name, file in sorted(files.items()):
-                info = tarfile.TarInfo(name)
+            folders = {str(parent) for name in files for parent in Path(name).parents} - {"."}
+            for name in sorted({*folders, *files}):  # folders come before what is in them
+                info, file = tarfile.TarInfo(name), files.get(name) or File(b"", executable=True)
+                info.type = tarfile.DIRTYPE if name in folders else tarfile.REGTYPE
                 info.size, info.mtime = len(file.data), int(time.time())
                 info.mode = 0o755 if file.executable else 0o644
                 info.uid = info.gid = owner
@@ -121,23 +117,20 @@ class Box:
         """
         made, connection = self.start(command, environment=environment)
         output, rest = bytearray(), output_bytes
-        with contextlib.closing(connection):
-            try:
-                # The command reads an empty input.
-                connection.shutdown(socket.SHUT_WR)
-                self._streams.append(connection)
-                deadline = time.monotonic() + (0 if self.is_stopped else time_s)
-                for is_stdout, data in StreamReader(connection).pieces(deadline):
-                    if stdout is not None and is_stdout:
-                        rest -= stdout.write(data[:rest])
-                    else:
-                        output += data[: output_bytes - len(output)]
-            except TimeoutError:
-                return CommandResult(bytes(output), None)
-        if self.is_stopped:
-            return CommandResult(bytes(output), None)
-        with engine_errors("asking how a command in the container ended"):
-            return CommandResult(bytes(output), self._api.exec_inspect(made)["ExitCode"])
+        with contextlib.closing(connection), contextlib.suppress(TimeoutError):
+            # The command reads an empty input.
+            connection.shutdown(socket.SHUT_WR)
+            self._streams.append(connection)
+            deadline = time.monotonic() + (0 if self.is_stopped else time_s)
+            for is_stdout, data in StreamReader(connection).pieces(deadline):
+                if stdout is not None and is_stdout:
+                    rest -= stdout.write(data[:rest])
+                else:
+                    output += data[: output_bytes - len(output)]
+            if not self.is_stopped:
+                with engine_errors("asking how a command in the container ended"):
+                    return CommandResult(bytes(output), self._api.exec_inspect(made)["ExitCode"])
+        return CommandResult(bytes(output), None)
 
     def cpu_seconds(self) -> float:
         """Return the CPU time that all processes so far have used, in seconds.
@@ -201,12 +194,10 @@ class Box:
 
     def is_there(self) -> bool:
         """Return whether the daemon answers and knows the container, running or not."""
-        try:
-            with engine_errors("asking for the container"):
-                self._api.inspect_container(self.container)
-        except InfraError:
-            return False
-        return True
+        with contextlib.suppress(InfraError), engine_errors("asking for the container"):
+            self._api.inspect_container(self.container)
+            return True
+        return False
 
 
 @contextlib.contextmanager
@@ -223,9 +214,8 @@ def open_box(sandbox: DockerSandbox, image: str, time_s: float) -> Iterator[Box]
     work = f"{tmpfs_options(limits)},nr_inodes={FILES}".removeprefix("rw,")
     mounts = [memory(WORK, work), memory(AGENT, "nosuid,nodev,size=64m,mode=755")]
     host = {"tmpfs": {"/tmp": f"{tmpfs_options(limits)},exec"}, "mounts": mounts}
-    with sandbox.container(
-        image, limits, host=host, command=["python", "-I", "-c", _INIT, str(time_s + _GRACE_S)], working_dir=WORK
-    ) as (api, container):
+    command = ["python", "-I", "-c", _INIT, str(time_s + _GRACE_S)]
+    with sandbox.container(image, limits, host=host, command=command, working_dir=WORK) as (api, container):
         api.start(container)
         yield Box(api, container)
 
@@ -294,8 +284,7 @@ def _extract(tar: tarfile.TarFile, folder: Path) -> dict[str, str]:
             raise OverflowError(f"more than {FILES:,} files and folders")
         # All names begin with that of the work folder.
         member.name, member.linkname = (name.partition("/")[2] for name in (member.name, member.linkname))
-        name = member.name
-        if name and not any(str(parent) in left_out for parent in Path(name).parents):
+        if (name := member.name) and not any(str(parent) in left_out for parent in Path(name).parents):
             try:
                 check_path(name)
                 if not (member.isreg() or member.isdir() or member.islnk()):
