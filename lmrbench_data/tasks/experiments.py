@@ -51,9 +51,13 @@ _RESULTS = "## Reported results"
 _TELLING = 3
 
 
-def experiment_files(folder: Path) -> dict[str, File]:
-    """Return the files that an underspecified repository has beyond the method's."""
-    return {FILE: File(read_text(folder / FILE).encode()), _PRINT.name: File(_PRINT.read_bytes())}
+def experiment_files(path: Path) -> dict[str, File]:
+    """Return the files that an underspecified repository has beyond the method's.
+
+    Args:
+        path: file of the task whose text is the repository's experiments.py.
+    """
+    return {FILE: File(read_text(path).encode()), _PRINT.name: File(_PRINT.read_bytes())}
 
 
 def tables_section(tables: Tables) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 from ..base.errors import InputError
 from ..base.strict_yaml import check, read_yaml
 from ..loader import COUNTERFACTUAL, METHOD, UNDERSPECIFIED
-from .choices import Choice
-from .experiments import EASY, HARD_CHOICES, MIN_DEPARTURES, SILENT, experiment_files
+from .choices import Choice, read_text
+from .experiments import EASY, HARD_CHOICES, MIN_DEPARTURES, SILENT
 from .experiments import FILE as EXPERIMENTS
 from .task import Altered, Instance, Method, Tests, Underspecified
 
@@ -52,9 +52,10 @@ def read_underspecified(folder: Path, facts: Mapping[str, Any], choices: Sequenc
         difficulty = stated.get("difficulty", EASY)
         if difficulty != EASY:
             _check_mixed(where, difficulty, stated, choices)
-        code = experiment_files(folder)[EXPERIMENTS].data.decode("utf-8", "replace")
+        experiments = stated.get("experiments", EXPERIMENTS)
+        code = read_text(folder / experiments)
         if lacking := [name for name in stated["tables"] if f"def table_{name}(" not in code]:
-            raise InputError(f"{folder / EXPERIMENTS}: no function table_{lacking[0]}; {where} names it")
+            raise InputError(f"{folder / experiments}: no function table_{lacking[0]}; {where} names it")
         same = _altered_facts(facts, UNDERSPECIFIED, number)
         same["context_files"] = (*same["context_files"], EXPERIMENTS)
         yield Underspecified(
@@ -64,6 +65,7 @@ def read_underspecified(folder: Path, facts: Mapping[str, Any], choices: Sequenc
             tables=tuple(stated["tables"]),
             cpu_budget_s=stated["cpu_budget_s"],
             difficulty=difficulty,
+            experiments=experiments,
             equal_outsiders=stated.get("equal_outsiders", {}),
         )
 

@@ -14,7 +14,7 @@ from ..base.paths import has_variants
 from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED, File
 from .choices import Choice, render_paper, with_options
 from .environments import load_environments
-from .experiments import DEPARTURES, MIN_DEPARTURES, OPEN, SILENT, Tables, experiment_files, tables_section
+from .experiments import DEPARTURES, FILE, MIN_DEPARTURES, OPEN, SILENT, Tables, experiment_files, tables_section
 from .masking import mask_files
 
 #: Folder of a task that holds the recorded outputs of its references.
@@ -64,6 +64,8 @@ class Instance:
     option was not published."""
     tables: tuple[str, ...] = ()
     """Tables of experiments.py whose numbers under the true options the paper reports."""
+    experiments: str = FILE
+    """File of the task whose text is the repository's experiments.py."""
     equal_outsiders: Mapping[str, str] = field(default_factory=dict)
     """Outsiders of `dataset check` that may give the same tables, `<choice> <change>` → reason."""
     cpu_budget_s: int = 0
@@ -153,7 +155,7 @@ class Underspecified(Altered):
 
     def published_repo(self, task: "Task") -> dict[str, File]:
         """Return it with the experiments of its tables."""
-        return {**task.repo, **experiment_files(task.folder)}
+        return {**task.repo, **experiment_files(task.folder / self.experiments)}
 
     def instruction_with(self, choices: Sequence[Choice]) -> str:
         """Return the request, which names the open decisions or the number of departures, and the budget."""

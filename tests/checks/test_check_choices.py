@@ -246,7 +246,7 @@ def test_underspecified_row_shows_the_table_and_hides_the_options(
 
 
 #: An experiment whose cells depend on both choices of the toy.
-MIXED = """
+MIXED = """\
 from window import Window
 
 
@@ -268,11 +268,16 @@ def test_silent_departures_stand_in_the_table_and_not_in_the_paper(
     """The paper states the published options; only the numbers tell that the implementation took others."""
     monkeypatch.setattr(method_file, "HARD_CHOICES", (2, 6))  # the toy has two choices
     options = {"weights": "cauchy", "average": "root"}
-    silent: dict[str, object] = {"difficulty": "silent", "tables": ["outcome"], "options": options}
+    silent: dict[str, object] = {
+        "difficulty": "silent",
+        "tables": ["outcome"],
+        "options": options,
+        "experiments": "own.py",
+    }
 
     def add(**changes: object) -> None:
         add_toy_choices(toy_benchmark, **_open(**{**silent, **changes}))
-        (toy_benchmark / TASK / "experiments.py").write_text(MIXED)
+        (toy_benchmark / TASK / "own.py").write_text(MIXED)
 
     add(options={"weights": "cauchy"})
     with pytest.raises(InputError, match="a silent item has at least 2 departures"):
@@ -287,6 +292,7 @@ def test_silent_departures_stand_in_the_table_and_not_in_the_paper(
     assert "`python print_table.py outcome`" in row["instruction"]
     assert "20\nseconds of CPU time" in row["instruction"]
     assert not any(CHOICES[name]["question.md"].strip() in row["instruction"] for name in CHOICES)
+    assert read_archive(row["repo_archive"])["experiments.py"].data.decode() == MIXED
     assert {choice["name"]: choice["stated"] for choice in row["choices"]} == options
     assert content_sha256(row) != content_sha256({**row, "difficulty": "hard"})
     for files, reading in ((golden_files_of(row), "stated"), (golden_files_of(method), "published")):
@@ -294,7 +300,7 @@ def test_silent_departures_stand_in_the_table_and_not_in_the_paper(
         assert readings(verdict) == dict.fromkeys(options, reading)
         assert (verdict.status is Status.PASSED) is (reading == "stated")
         assert all(item["open"] and not item["altered"] for item in verdict.choices)
-    edit(toy_benchmark, "experiments.py", "return x", CHAOS)
+    edit(toy_benchmark, "own.py", "return x", CHAOS)
     found = errors(toy_benchmark, local_sandbox, UNDERSPECIFIED)
     assert "choose experiments that are not chaotic" in found["tables, last bit"]
 

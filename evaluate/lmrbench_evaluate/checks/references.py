@@ -10,7 +10,6 @@ from typing import Any
 from lmrbench_data.base.archive import gzip_bytes
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.rows import DeclaredCase
-from lmrbench_data.tasks.experiments import FILE as EXPERIMENTS
 from lmrbench_data.tasks.experiments import table_cases
 from lmrbench_data.tasks.recordings import Recording
 from lmrbench_data.tasks.task import Instance, Task
@@ -36,7 +35,7 @@ def record(task: Task, instance: Instance, sandbox: Sandbox) -> Recording:
     recording = _recording(frames, seeds, where, task.image_tag, sandbox.name)
     if not instance.tables:
         return recording
-    where = f"{task.folder / EXPERIMENTS}: {instance.instance_id}"
+    where = f"{task.folder / instance.experiments}: {instance.instance_id}"
     tables = _run(task, instance, sandbox, table_cases(instance.tables), [0], where)
     return dataclasses.replace(recording, tables=read_tables(tables, where))
 
