@@ -60,9 +60,9 @@ ABOUT = """## How to read this
 - **Reproduced**: every core case passes on every seed; core cases follow from paper and repository alone. **Robust**:
   every case passes. Both are shares of *all* instances of the benchmark; an unanswered instance counts as not passed.
   With several samples per instance, they are means over samples.
-- **95 % interval**: Wilson's, with the number of instances as n.
+- **95% interval**: Wilson's, with the number of instances as n.
 - **Rank**: equal scores share a rank. The small range beside it, such as 1–6, allows for chance: only models that the
-  exact paired test on the same instances calls better or worse, adjusted for all pairs (Holm, 5 %), narrow it.
+  exact paired test on the same instances calls better or worse, adjusted for all pairs (Holm, 5%), narrow it.
 - **Setting and configuration** are menus: each has its own ranking. A model is ranked by its latest verified run, not
   by its best one; the row says how many runs there are. Equal predictions are ranked once, under the name that was
   verified first.

@@ -12,7 +12,7 @@ from board import Line, Ranked
 
 #: Number of models in the chart, from the top of the ranking.
 MAX_POINTS = 40
-#: Height of 100 % in percent of the plot: there is room for names above it.
+#: Height of 100% in percent of the plot: there is room for names above it.
 _TOP = 92.0
 #: Most marks of the cost axis before only powers of ten remain.
 _MAX_TICKS = 7

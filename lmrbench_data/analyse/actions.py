@@ -86,7 +86,7 @@ def _notes(sessions: Sessions) -> list[str]:
     """The method of counting."""
     frame = sessions.frame
     lines = [
-        f"Counted from {sessions.source}. Shares are of all actions of a group; intervals are the 95 % "
+        f"Counted from {sessions.source}. Shares are of all actions of a group; intervals are the 95% "
         f"bootstrap over sessions, and there is none for fewer than {MIN_CLUSTERS}.",
         "message: messages and thoughts; run: shell and IPython. Excluded, as in the paper's Figure 5: "
         f"{counted(int(frame[EXCLUDED].sum()), 'other action')} (browsing and the like).",

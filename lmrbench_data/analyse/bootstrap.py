@@ -26,7 +26,7 @@ def draw(clusters: int) -> NDArray[np.int64] | None:
 
 
 def interval(values: Sequence[float] | NDArray[np.float64]) -> Interval:
-    """Return the 95 % percentile interval of drawn values."""
+    """Return the 95% percentile interval of drawn values."""
     low, high = np.percentile(values, [2.5, 97.5])
     return float(low), float(high)
 

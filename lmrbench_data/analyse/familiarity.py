@@ -69,12 +69,12 @@ def measure_probabilities(endpoint: Endpoint, rows: Sequence[DatasetRow], progre
     table = [[name, str(tokens), f"{value:.3f}", ""] for name, (value, tokens) in values.items()]
     table.append(["mean", "", f"{mean:.3f}", f"{bounds[0]:.3f} - {bounds[1]:.3f}" if bounds else "-"])
     note = (
-        "The mean is over instances, with the 95 % bootstrap interval. We wrote the goal files, so this measures "
+        "The mean is over instances, with the 95% bootstrap interval. We wrote the goal files, so this measures "
         "how familiar the code of the methods is, not whether our files were in the training data."
     )
     return Analysis(
         "Familiarity: token probabilities of the goal files",
-        [(f"Goal files under {model}", (["instance", "tokens", "mean probability", "95 %"], table))],
+        [(f"Goal files under {model}", (["instance", "tokens", "mean probability", "95%"], table))],
         [note],
         pd.DataFrame(records),
         {"model": model, "server": server, "mean": mean, "ci95": bounds, "rows": records},
@@ -135,7 +135,7 @@ def split_by_cutoff(runs: Sequence[Path], cutoffs: Sequence[str], dataset: str |
             part = {"run": score.run, **names, "cutoff": cutoff, "side": side, "instances": tally.instances}
             counts = [(level, {"part": share.part, "whole": share.whole}) for level, share in shares.items()]
             records += [{**part, "level": str(level), **numbers} for level, numbers in counts]
-    header = ["model", "track", "cut-off", "paper came out", "instances", "reproduced", "95 %", "robust", "95 %"]
+    header = ["model", "track", "cut-off", "paper came out", "instances", "reproduced", "95%", "robust", "95%"]
     title = "Before and after the cut-off"
     notes = [
         "A paper from the month of the cut-off counts as published before it. The parts are small: mind the intervals.",

@@ -181,7 +181,7 @@ def _table(fit: Fit) -> Table:
         "coefficient": "{coefficient:+.3f}",
         "std. error": "{error:.3f}",
         "odds ratio": "{odds_ratio:.2f}",
-        "95 %": "{odds_ratio_low:.2f} - {odds_ratio_high:.2f}",
+        "95%": "{odds_ratio_low:.2f} - {odds_ratio_high:.2f}",
         "p": "{p:.3f}",
     }
     return list(cells), [[text.format(**term) for text in cells.values()] for term in fit.terms]

@@ -2,7 +2,7 @@
 
 Table 2: unit-test accuracy and the shares of CC, LC, LI by the judge and by people, by model and setting. Agreement:
 both gave the same category. Conflict: one says CC and the other LI, in either order; this definition gives the
-paper's 9.5 %. CC against the rest is our own collapse of the three categories. The paper's Table 6 differs: its judge
+paper's 9.5%. CC against the rest is our own collapse of the three categories. The paper's Table 6 differs: its judge
 was asked for binary verdicts, which are not published.
 """
 
@@ -87,7 +87,7 @@ def _shares(rater: str, rows: "pd.DataFrame") -> Iterator[tuple[str, Share]]:
 
 
 def _share_table(cells: Cells, rater: str, labels: Sequence[str]) -> Table:
-    header = ["model", *(text for label in labels for text in (label, "95 %"))]
+    header = ["model", *(text for label in labels for text in (label, "95%"))]
     groups = dict.fromkeys(group for group, name, _ in cells if name == rater)
     shares = [[cells[group, rater, str(label)] for label in labels] for group in groups]
     rows = [[text for share in own for text in (share.fraction, share.bounds)] for own in shares]
@@ -96,7 +96,7 @@ def _share_table(cells: Cells, rater: str, labels: Sequence[str]) -> Table:
 
 def _category_table(pairs: Sequence[tuple[str, PairAgreement]]) -> Table:
     rows = [[group, *_agreement(pair), pair.conflicts.fraction, pair.conflicts.bounds] for group, pair in pairs]
-    return ["model", "agreement", "95 %", "kappa", "95 %", "conflicts", "95 %"], rows
+    return ["model", "agreement", "95%", "kappa", "95%", "conflicts", "95%"], rows
 
 
 def _confusion_table(confusion: Mapping[tuple[str, str], int]) -> Table:
@@ -106,7 +106,7 @@ def _confusion_table(confusion: Mapping[tuple[str, str], int]) -> Table:
 
 def _binary_table(pairs: Sequence[tuple[str, PairAgreement]]) -> Table:
     rows = [[group, f"{pair.first} - {pair.second}", *_agreement(pair)] for group, pair in pairs]
-    return ["model", "raters", "agreement", "95 %", "kappa", "95 %"], rows
+    return ["model", "raters", "agreement", "95%", "kappa", "95%"], rows
 
 
 def _agreement(pair: PairAgreement) -> list[str]:
@@ -119,7 +119,7 @@ def _agreement(pair: PairAgreement) -> list[str]:
 def _notes(answers: Answers, confusion: Mapping[tuple[str, str], int]) -> list[str]:
     """Explanations of the tables' terms, and of missing data."""
     lines = [
-        f"Counted from {answers.source}. Intervals are 95 %: Wilson's of shares, with the number of instances "
+        f"Counted from {answers.source}. Intervals are 95%: Wilson's of shares, with the number of instances "
         "as n; the bootstrap over instances of Cohen's kappa."
     ]
     if answers.is_original:

@@ -18,7 +18,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Share:
-    """A part of a whole, with its 95 % interval.
+    """A part of a whole, with its 95% interval.
 
     Answers to one instance resemble each other. Where several are counted, `units` is the number of instances, and the
     interval is that of the same share of `units` independent answers.
@@ -48,7 +48,7 @@ class Share:
 
     @property
     def interval(self) -> Interval:
-        """Wilson's 95 % interval, from 0 to 1."""
+        """Wilson's 95% interval, from 0 to 1."""
         units = self.whole if self.units is None else self.units
         return wilson(self.part * units / self.whole if self.whole else 0, units if self.whole else 0)
 
@@ -59,7 +59,7 @@ class Share:
 
     @property
     def fraction(self) -> str:
-        """The share in percent and as a fraction: "66.7 % (2/3)"."""
+        """The share in percent and as a fraction: "66.7% (2/3)"."""
         return f"{self.percent} ({self.part}/{self.whole})" if self.whole else "-"
 
     @property
@@ -90,7 +90,7 @@ def wilson(passed: float, total: float, level: float = 0.95) -> Interval:
 
 def percent(share: float | None) -> str:
     """Print a share in percent, with one digit; a dash for None."""
-    return "-" if share is None else f"{100 * share:.1f} %"
+    return "-" if share is None else f"{100 * share:.1f}%"
 
 
 def bounds(interval: Interval | None) -> str:

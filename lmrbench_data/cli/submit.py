@@ -75,9 +75,9 @@ def verify(
     """
     import shutil
 
-    from lmrbench_evaluate.hub.claim import fetch_claim
     from lmrbench_evaluate.hub.publication import close, earlier_record
     from lmrbench_evaluate.hub.publication import publish as publish_run
+    from lmrbench_evaluate.hub.submission import fetch_submission
     from lmrbench_evaluate.hub.verify import repeat
 
     from ..base.hub_client import check_rights, open_hub
@@ -94,17 +94,17 @@ def verify(
         facts = {"run_id": record.run_id, "sha": record.submission, "rows": record.rows, "agreed": record.agreed}
         emit({**facts, "memorised": len(record.memorised), "differing": record.differing, "published": url}, as_json)
         return
-    claim = fetch_claim(api, repo, int(number[1]))
+    submission = fetch_submission(api, repo, int(number[1]))
     if not as_json:
-        print_out(f"{claim.where} at {claim.sha[:12]}: run {claim.run_id}")
+        print_out(f"{submission.where} at {submission.sha[:12]}: run {submission.run_id}")
     with progress_bar("verifying", shown=not as_json) as progress:
-        summary, verified = repeat(claim, dataset, workers=workers, fresh_seeds=fresh_seeds, progress=progress)
+        summary, verified = repeat(submission, dataset, workers=workers, fresh_seeds=fresh_seeds, progress=progress)
     if verified is None:
         reason = summary.stopped or counted(summary.infra_errors, "infra error")
         print_err(f"incomplete: {reason}; re-run the command to resume")
         raise typer.Exit(3)
     rows, differing, memorised = len(verified.rows), verified.differing, len(verified.memorised)
-    result = {"run_id": claim.run_id, "sha": claim.sha, "rows": rows, "agreed": rows - len(differing)}
+    result = {"run_id": submission.run_id, "sha": submission.sha, "rows": rows, "agreed": rows - len(differing)}
     result |= {"memorised": memorised, "differing": differing, "published": None}
     if not as_json:
         for line in differing[:50]:
@@ -115,7 +115,7 @@ def verify(
         _, url = publish_run(api, verified)
         result["published"] = url
         print_err(f"verified and published: {url}")
-        shutil.rmtree(claim.work_folder, ignore_errors=True)  # its seeds are not secret any more
+        shutil.rmtree(submission.work_folder, ignore_errors=True)  # its seeds are not secret any more
     emit(result, as_json)
 
 

@@ -27,7 +27,7 @@ def test_samples_of_one_instance_do_not_narrow_an_interval() -> None:
     found = Share.clustered(answers)
     assert (found.part, found.whole, found.units) == (80, 120, 3)
     assert found.interval == pytest.approx(wilson(2, 3))
-    assert (found.fraction, found.bounds) == ("66.7 % (80/120)", "21 - 94")
+    assert (found.fraction, found.bounds) == ("66.7% (80/120)", "21 - 94")
     assert Share.of(hit for _, hit in answers).interval == pytest.approx(wilson(80, 120))
 
 

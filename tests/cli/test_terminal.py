@@ -54,7 +54,7 @@ def test_report_ends_with_the_scores_and_prints_notes_on_request(run: Path) -> N
     assert "Unit-test accuracy" in "\n".join(lines[-12:])
     assert max(map(len, lines)) <= 60
     printed = in_process("report", str(run), "--notes").stdout
-    assert re.search(r"org/model-5-mini .*66\.7 % \(2/9\)|org/model-5-mini.*22\.2 % \(2/9\)", printed), printed
+    assert re.search(r"org/model-5-mini .*66\.7% \(2/9\)|org/model-5-mini.*22\.2% \(2/9\)", printed), printed
     assert printed.count("\n- ") == int(count[1])
     assert "add --notes" not in printed
 

@@ -175,7 +175,7 @@ ANSWERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "prose alone": ("I cannot.", {"problem": "no definition of 'scale' in the answer"}),
     "cut": (
         Reply(body=completion(TOY_ANSWER, finish_reason="length")),
-        {"problem": "the reply was cut at the token limit (the cut is before the end of the answer)"},
+        {"problem": "the reply was cut at the token limit (the reply was cut off before the answer ended)"},
     ),
     "cut behind the answer": (
         Reply(body=completion(f"```python\n{TOY_ANSWER}```\nIt mul", finish_reason="length")),
@@ -192,7 +192,7 @@ ANSWERS: dict[str, tuple[Any, dict[str, Any]]] = {
 #: what the result says about an answer with a verdict
 DETAILS = {
     "a block behind the answer": "blocks left out of the answer: 2 (follows the answer)",
-    "cut behind the answer": "the reply was cut at the token limit, behind its answer",
+    "cut behind the answer": "the reply was cut at the token limit, after the answer",
 }
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from lmrbench_evaluate.hub.claim import Claim
 from lmrbench_evaluate.hub.layout import write_space
 from lmrbench_evaluate.hub.publication import make_record as published_record
 from lmrbench_evaluate.hub.record import Record
+from lmrbench_evaluate.hub.submission import Submission
 from lmrbench_evaluate.hub.verify import Verification
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.stats import holm, mcnemar
@@ -133,9 +133,9 @@ def test_choices_of_a_verified_run_stand_beside_reciting_and_are_split(make_boar
     run = write_run(tmp_path / "run", rows, benchmark_version="1.0.0", difficulties=difficulties)
     RunFolder(run).predictions.write(predictions)
     paper: Any = {"category": "Alpha", "paper_title": "A", "paper_url": ""}
-    claim = Claim("org/results", 1, "0" * 40, "bob", "run", "0" * 64, {})
+    submission = Submission("org/results", 1, "0" * 40, "bob", "run", "0" * 64, {})
     instances = {name: {**paper, "category": SCOPE[name], "difficulty": value} for name, value in difficulties.items()}
-    verified = Verification(claim, run, instances, list(RunFolder(run).rows()), [])
+    verified = Verification(submission, run, instances, list(RunFolder(run).rows()), [])
     record = published_record(verified, "ann", lambda _: False)
     _, html = make_board(record, setting="")
     assert "choices 66.7 · chance 25.0 · reciting 50.0" in html

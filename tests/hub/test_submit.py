@@ -1,4 +1,4 @@
-"""Submit and verify with the real clients over HTTP and real containers: nothing is doubled, no claim is believed."""
+"""Submit and verify with the real clients over HTTP and real containers: nothing is doubled, nobody is believed."""
 
 import json
 import os

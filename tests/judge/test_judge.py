@@ -65,7 +65,7 @@ def test_answers_are_judged_once(judging: Judging, server: Server) -> None:
     written = judging.file.read_bytes()
     again = judging.judge()
     assert (again.returncode, judging.file.read_bytes(), len(server.requests)) == (0, written, 2)
-    assert re.search(r"a\s+1\s+0\s+0\s+100.0 %", again.stdout)
+    assert re.search(r"a\s+1\s+0\s+0\s+100.0%", again.stdout)
     assert "0 asked now, 2 from earlier calls" in again.stdout
 
 
@@ -221,8 +221,8 @@ def test_too_long_answer_counts_without_a_category(judging: Judging, server: Ser
     assert said["shares"] == {"CC": 0.3333, "LC": 0.0, "LI": 0.0}, "of three answers, one malformed and one too long"
     header, lines = judge_table(scores)
     table = {line[0]: dict(zip(header, line, strict=True)) for line in lines}
-    assert (table["a"]["not judged: too long"], table["a"]["CC share"]) == ("1", "0.0 %")
-    assert (table["b"]["not judged: too long"], table["b"]["CC share"]) == ("0", "100.0 %")
+    assert (table["a"]["not judged: too long"], table["a"]["CC share"]) == ("1", "0.0%")
+    assert (table["b"]["not judged: too long"], table["b"]["CC share"]) == ("0", "100.0%")
 
 
 def test_answer_too_long_for_the_server_is_not_judged(judging: Judging, server: Server) -> None:

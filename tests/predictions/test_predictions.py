@@ -60,8 +60,8 @@ BAD_LINES: dict[str, tuple[bytes, str]] = {
     "nested without end": (b'{"a":' * 100_000, "not JSON"),
     "a list": (b"[1, 2]", "a row must be a JSON object, not a list"),
     "null": (b"null", "a row must be a JSON object, not null"),
-    "a key twice": (b'{"instance_id": "x", ' + bad()[1:], "the key 'instance_id' stands twice"),
-    "a key twice, deep": (bad(metadata={"a": [{"b": 1, "c": 2}]}).replace(b'"c"', b'"b"'), "the key 'b' stands twice"),
+    "a key twice": (b'{"instance_id": "x", ' + bad()[1:], "duplicate key 'instance_id'"),
+    "a key twice, deep": (bad(metadata={"a": [{"b": 1, "c": 2}]}).replace(b'"c"', b'"b"'), "duplicate key 'b'"),
     "no instance": (bad(instance_id=...), "missing key 'instance_id'"),
     "no model": (bad(model_name_or_path=...), "missing key 'model_name_or_path'"),
     "empty model": (bad(model_name_or_path=" "), "printable text of 1 to 200"),
@@ -113,9 +113,9 @@ UNUSABLE: dict[str, tuple[bytes, str]] = {
     "object that is no JSON": (bad(function=..., functions="def f(): ..."), "functions must be an object of texts"),
     "object of JSON with a key twice": (
         bad(function=..., functions='{"a.py::f": "1", "a.py::f": "2"}'),
-        "functions: the key 'a.py::f' stands twice",
+        "functions: duplicate key 'a.py::f'",
     ),
-    "half a surrogate pair": (bad(function="'\ud800'"), "half a surrogate pair"),
+    "half a surrogate pair": (bad(function="'\ud800'"), "a lone surrogate"),
 }
 
 
@@ -225,7 +225,7 @@ def test_rows_without_sample_leave_stated_numbers_free(tmp_path: Path) -> None:
 def test_key_that_stands_twice_costs_one_row_of_a_list(tmp_path: Path) -> None:
     path, twice = tmp_path / "rows.json", bad(sample=1).replace(b'"sample"', b'"function": "x", "sample"')
     path.write_bytes(b"[" + bad() + b"," + twice + b"]")
-    assert [str(item) for item in read(path)[1:]] == [f"{path}[1]: the key 'function' stands twice"]
+    assert [str(item) for item in read(path)[1:]] == [f"{path}[1]: duplicate key 'function'"]
 
 
 def test_parquet_rows(tmp_path: Path) -> None:

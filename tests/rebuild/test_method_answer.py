@@ -190,7 +190,7 @@ def test_cut_reply_holds_all_functions_or_is_malformed() -> None:
     whole = "\n".join(f"def {name.rpartition('.')[2]}(x):\n    return x\n" for name in ("loss", "fit"))
     masked, goals = {"train.py": MASKED["train.py"]}, {"train.py": GOALS["train.py"]}
     assert "return x" in splice_method(masked, goals, f"```\n{whole}```\nIt", is_cut=True).files["train.py"]
-    with pytest.raises(MalformedAnswerError, match="before the last of its functions"):
+    with pytest.raises(MalformedAnswerError, match="before its last function"):
         splice_method(masked, goals, f"```\n{whole.partition('def fit')[0]}```\nNow", is_cut=True)
 
 

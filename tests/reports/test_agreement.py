@@ -66,7 +66,7 @@ def test_annotations_are_read_with_a_place_for_each_fault(tmp_path: Path) -> Non
         (good, "duplicate of"),
         ({**good, "annotator": "bob", "category": "incorrect  Logic", "comment": "sign", "sample": "3"}, ""),
         ({**good, "annotator": ""}, "annotator: Field required"),
-        ({**good, "category": "fine"}, "category: CC, LC or LI is needed"),
+        ({**good, "category": "fine"}, "category must be CC, LC or LI"),
         ({**good, "sample": -1}, "sample: Input should be greater than or equal to 0"),
         ({**good, "model": 3}, "model: Input should be a valid string"),
         ([], "not an object"),
@@ -99,7 +99,7 @@ def test_annotations_are_read_with_a_place_for_each_fault(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("labels.xlsx", b"", r"give a \.csv or \.jsonl"),
+        ("labels.xlsx", b"", r"must be a \.csv or \.jsonl"),
         ("labels.csv", b"annotator\n\xff\n", "not UTF-8"),
         ("labels.csv", b'annotator,model\n"open', "not CSV"),
     ],
@@ -158,7 +158,7 @@ def test_report_with_people_and_judge(tmp_path: Path) -> None:
 
     done = command(run, "--labels", labels, "--json")
     assert done.returncode == 1
-    assert f'bad row: {labels}:7: category: CC, LC or LI is needed, found "?"' in done.stderr
+    assert f'bad row: {labels}:7: category must be CC, LC or LI, not "?"' in done.stderr
     made = json.loads(done.stdout)
     [entry] = made["scores"]
     judged = entry["overall"]["judge"]
@@ -172,6 +172,6 @@ def test_report_with_people_and_judge(tmp_path: Path) -> None:
     command(run, "--labels", labels, "--out", tmp_path / "report.md")
     text = (tmp_path / "report.md").read_text()
     assert "## Agreement" in text
-    assert "| ann - judge | 2 | 50.0 % |" in text
+    assert "| ann - judge | 2 | 50.0% |" in text
     assert "1 label is for answers that these runs do not have: b-one by other." in text
     assert "1 category rests on fewer votes than the judge was asked for" in text

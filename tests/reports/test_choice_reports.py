@@ -67,10 +67,10 @@ def test_a_counterfactual_is_read_or_recited(toy_benchmark: Path, local_sandbox:
     assert frame["choices_settled"].isna().all()
     report = run.report()
     text = report.to_markdown()
-    assert "reciter: read 50.0 %, recited 50.0 %, neither 0.0 % of the altered choices." in text
+    assert "reciter: read 50.0%, recited 50.0%, neither 0.0% of the altered choices." in text
     # An answer that cannot be read implements none of the options.
-    assert "talker: read 0.0 %, recited 0.0 %, neither 100.0 % of the altered choices." in text
-    assert f"| reader | 100.0 % (2/2) | {Share(2, 2, 1).bounds} |" in text
+    assert "talker: read 0.0%, recited 0.0%, neither 100.0% of the altered choices." in text
+    assert f"| reader | 100.0% (2/2) | {Share(2, 2, 1).bounds} |" in text
     shown = in_process("show", str(run.path), "toy-counterfactual-1", "--model", "reciter").stdout
     assert "1 of 2 as in the paper or its tables" in shown
     assert "exponential (published)" in shown
@@ -85,11 +85,11 @@ def test_open_choices_are_settled_and_corrected_for_chance(toy_benchmark: Path, 
     report = run.report()
     text = report.to_markdown()
     assert (
-        "guesser: settled 50.0 % of the open choices of easy rows; guessing settles 33.3 %, reciting the published"
+        "guesser: settled 50.0% of the open choices of easy rows; guessing settles 33.3%, reciting the published"
         in text
     )
-    shares = "33.3 % | 50.0 % | 0.00 | 100.0 % (1/1) | 0.0 % (0/1)"
-    assert f"| guesser | 50.0 % (1/2) | {Share(1, 2, 1).bounds} | {shares} |" in text
+    shares = "33.3% | 50.0% | 0.00 | 100.0% (1/1) | 0.0% (0/1)"
+    assert f"| guesser | 50.0% (1/2) | {Share(1, 2, 1).bounds} | {shares} |" in text
     settled = {score["model_name_or_path"]: score["settled"] for score in report.to_dict()["scores"]}
     assert (settled["settler"]["corrected"], settled["talker"]["corrected"]) == (1.0, -1.0)
     assert "recited" not in text
@@ -105,9 +105,9 @@ def test_easy_and_hard_rows_have_lines_of_their_own(toy_benchmark: Path, local_s
     report = run.report()
     text = report.to_markdown()
     for name, rate, settled, cpu in (
-        ("settler", "50.0 % (1/2)", "75.0 % (3/4)", "5.0"),
-        ("settler, easy", "100.0 % (1/1)", "100.0 % (2/2)", "5.0"),
-        ("settler, hard", "0.0 % (0/1)", "50.0 % (1/2)", "-"),
+        ("settler", "50.0% (1/2)", "75.0% (3/4)", "5.0"),
+        ("settler, easy", "100.0% (1/1)", "100.0% (2/2)", "5.0"),
+        ("settler, hard", "0.0% (0/1)", "50.0% (1/2)", "-"),
     ):
         assert f"| {name} | paper | {rate} |" in text
         assert f"| {name} | {settled} |" in text
@@ -162,7 +162,7 @@ def test_answer_that_can_search_the_tables_settles_nothing(toy_benchmark: Path, 
     assert [name for name, right in frame["reproduced"].items() if right] == ["honest"]
     text = run.report().to_markdown()
     assert "4 answers hold numbers of the paper's tables" in text
-    assert "searcher: settled 0.0 % of the open choices" in text
+    assert "searcher: settled 0.0% of the open choices" in text
     older = run.path / "results.jsonl"  # of a harness that only marked them
     older.write_text(older.read_text().replace('"status": "failed"', '"status": "passed"'))
     older.write_text(older.read_text().replace('"core_status": "failed"', '"core_status": "passed"'))

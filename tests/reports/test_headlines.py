@@ -14,7 +14,7 @@ from lmrbench_evaluate.reports.stats import paired_interval, permutation
 from lmrbench_evaluate.verdict.levels import Level
 from support.runs import two_levels, write_run
 
-LINE = re.compile(r"(\S+) \+([\d.]+) points over (\S+) \(95 % CI (\S+) to (\S+)\), p [=<] \S+: (not )?distinguishable")
+LINE = re.compile(r"(\S+) \+([\d.]+) points over (\S+) \(95% CI (\S+) to (\S+)\), p [=<] \S+: (not )?distinguishable")
 STATUS = {True: "passed", False: "failed"}
 
 
@@ -91,7 +91,7 @@ def test_the_interval_is_that_of_agresti_and_min() -> None:
 
 def test_headline_of_one_model_and_of_many_models(tmp_path: Path) -> None:
     [alone] = headlines(make_report([write(tmp_path / "one", {"a": [[True]] * 3 + [[False]]})]))
-    assert alone.text.startswith(f"a: {percent(0.75)} reproduced (95 % CI ")
+    assert alone.text.startswith(f"a: {percent(0.75)} reproduced (95% CI ")
     models = {f"m{number}": [[number <= index] for index in range(20)] for number in range(0, 20, 4)}
     [best] = headlines(make_report([write(tmp_path / "many", models)]))
     assert best.text.startswith("m0 +20.0 points over m4 ")

@@ -69,7 +69,7 @@ def test_marks_mean_the_same_in_both_tracks_and_chips_name_models_in_one_order(t
     chart = html.partition('<h2 id="categories">')[2].partition("<h2")[0]
     bars = re.findall(r'm, (paper|contract).*?<i style="width:([\d.]+)%"></i><u style="left:([\d.]+)%">', chart, re.S)
     assert bars == [("paper", "50.0", "25.0"), ("contract", "25.0", "50.0")], "the bar ranks, the line is the other"
-    assert 'class="none" title="none 50 %"' in html, "two malformed of four answers"
+    assert 'class="none" title="none 50%"' in html, "two malformed of four answers"
     chips = [re.findall(r"<b>(.*?)</b>", part) for part in re.findall(r'<span class="chips">.*?</summary>', html, re.S)]
     assert chips == [["m, paper", "m, contract", "n, contract"]] * 2
     assert "--part-robust:50%;--part-reproduced:100%;--part-wrong:100%" in html

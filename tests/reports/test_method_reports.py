@@ -44,7 +44,7 @@ def test_a_report_has_a_table_of_functions_and_one_level(run: lmr.Run) -> None:
     assert "## Functions of methods" in text
     # Three functions of one method are one unit of the interval.
     bounds = Share(2, 3, 1).bounds
-    assert f"| size | 66.7 % (2/3) | {bounds} | 100.0 % (1/1) | {Share(1, 1).bounds} |" in text
+    assert f"| size | 66.7% (2/3) | {bounds} | 100.0% (1/1) | {Share(1, 1).bounds} |" in text
     assert "robust" not in text
     assert "| toy-method | reproduced | malformed | failed |" in text
     scores = {score["model_name_or_path"]: score for score in json.loads(json.dumps(report.to_dict()))["scores"]}

@@ -108,10 +108,10 @@ def test_summary_of_a_small_run(tmp_path: Path) -> None:
     assert (score["track"], score["headline"], score["complete"]) == ("unstated", "robust", False)
     text = render_markdown([path])
     assert "**incomplete**" in text
-    numbers = "33.3 % (1/3) | 6 - 79"
+    numbers = "33.3% (1/3) | 6 - 79"
     assert f"| m \\[incomplete\\] | unstated | {numbers} | {numbers} |" in text
     assert "| m | 1 | 0 | 1 | 1 |" in text
-    assert "| m | 1/3 | 100.0 % | 100.0 % |" in text
+    assert "| m | 1/3 | 100.0% | 100.0% |" in text
     assert "No model answered 1 instance: b-one." in text
     assert "| b-one |" not in text, "folded into one line"
     assert "| a-two | m | INFRA | first, seed 0: why infra\\_error |" in text
@@ -138,8 +138,8 @@ def test_two_levels_stand_apart_and_each_track_is_led_by_its_own(
     order = [f"{score['track']} {score['model_name_or_path']}" for score in made["scores"]]
     assert order == ["paper x", "paper y", "contract y", "contract x"]
     text = render_markdown([path])
-    assert "| x | paper | 100.0 % (3/3) | 44 - 100 | 0.0 % (0/3) | 0 - 56 |" in text
-    assert "| y | contract | 66.7 % (2/3) | 21 - 94 | 66.7 % (2/3) | 21 - 94 |" in text
+    assert "| x | paper | 100.0% (3/3) | 44 - 100 | 0.0% (0/3) | 0 - 56 |" in text
+    assert "| y | contract | 66.7% (2/3) | 21 - 94 | 66.7% (2/3) | 21 - 94 |" in text
     assert "| Alpha | 2/2 (0) | 2/2 | 2/2 | 2/2 (0) |" in text
     assert "| a-one | x | core only | odd, seed 0: why |" in text, "the contract case that failed"
     assert "| b-one | y | error | typical, seed 0: why |" in text, "the core case that failed"
@@ -208,8 +208,8 @@ def test_samples_and_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "permutation test on each instance's share of samples" in text
     assert "| a-one | 1/2 | failed |" in text
     assert "| b-one | 0/1, 1 missing | missing |" in text
-    assert "| m | robust | 33.3 % (6 - 79) | 66.7 % (21 - 94) |" in text, "pass@k"
-    assert "| m | robust | 33.3 % (6 - 79) | 0.0 % (0 - 56) |" in text, "pass^k"
+    assert "| m | robust | 33.3% (6 - 79) | 66.7% (21 - 94) |" in text, "pass@k"
+    assert "| m | robust | 33.3% (6 - 79) | 0.0% (0 - 56) |" in text, "pass^k"
 
 
 def test_pass_at_k_goes_up_to_all_samples(tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ HOSTILE = [
     "\x9b31m",
     "right\u202eleft",
     "half \ud800 pair",
-    "[bold red]markup[/] :warning: 100 %",
+    "[bold red]markup[/] :warning: 100%",
     "數模型 é 🎉",
 ]
 #: Types of tokens that no name may become.
@@ -348,9 +348,9 @@ def test_names_cannot_break_markdown(name: str, tmp_path: Path) -> None:
         elif token.type in ("td_open", "th_open"):
             cells[-1].append("".join(child.content for child in inside.children or ()))
     shown, first_line = as_shown(name), as_shown(name.partition("\n")[0])
-    level = ["0.0 % (0/3)", "0 - 56"]
+    level = ["0.0% (0/3)", "0 - 56"]
     assert [f"{shown} ({shown})", "unstated", *level, *level] in cells
-    assert [shown, "1/3", "0.0 %", "0.0 %"] in cells
+    assert [shown, "1/3", "0.0%", "0.0%"] in cells
     assert ["category", shown] in cells
     text = [token.content for token in tokens if token.type == "inline"]
     assert sum("cut at the token limit" in note or ("of the" in note and "choices" in note) for note in text) >= 3

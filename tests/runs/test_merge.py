@@ -111,7 +111,7 @@ def test_runs_that_cannot_be_mixed_are_refused(shared: Shared, parts: list[Path]
         ([parts[0], slow], "differ in timeout_scale"),
         ([seeded, others], "differ in fresh_seeds"),
         ([parts[0], shared.folder / "all"], "instance toy-a is in"),
-        ([parts[0], parts[0]], "give each run once"),
+        ([parts[0], parts[0]], "name each run once"),
         ([parts[0], tmp_path], "no run.json"),
     ):
         with pytest.raises(InputError, match=message):

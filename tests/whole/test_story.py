@@ -288,13 +288,11 @@ def test_altered_papers_from_task_folder_to_leaderboard(tmp_path: Path) -> None:
         ok("report", "runs/counterfactual", "--out", "read.md")
         ok("report", "runs/underspecified", "--out", "settled.md")
         read, settled = ((tmp_path / name).read_text() for name in ("read.md", "settled.md"))
-        assert re.search(r"sampler \(.*\): read 0.0 %, recited 100.0 %, neither 0.0 % of the altered choices", read), (
-            read
-        )
+        assert re.search(r"sampler \(.*\): read 0.0%, recited 100.0%, neither 0.0% of the altered choices", read), read
         assert re.search(
-            r"worker \(.*\): settled 100.0 % of the open choices of easy rows; guessing settles 33.3 %", settled
+            r"worker \(.*\): settled 100.0% of the open choices of easy rows; guessing settles 33.3%", settled
         ), settled
-        assert re.search(r"sampler \(.*\): settled 50.0 % of the open choices", settled)
+        assert re.search(r"sampler \(.*\): settled 50.0% of the open choices", settled)
         shown = ok("show", "runs/underspecified", "toy-underspecified-1", "--model", "worker")
         assert "## Verdict: reproduced" in shown
         assert "root (stated)" in shown

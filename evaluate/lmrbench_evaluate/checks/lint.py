@@ -162,7 +162,7 @@ def _instance_problems(
     if item.goal_file in item.context_files:
         yield problem("context_files", f"names the goal file, which is shown anyway; remove {item.goal_file}")
     if len(item.tests.seeds) < 2:
-        yield problem("tests.seeds", "one seed cannot show which cases vary; give two or more")
+        yield problem("tests.seeds", "one seed cannot show which cases vary; use two or more")
     yield from static_problems(task, item, references)
     yield from _case_problems(task, item)
 

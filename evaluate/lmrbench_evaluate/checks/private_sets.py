@@ -136,7 +136,7 @@ def _underspecified(task: Task, numbers: random.Random) -> Iterator[Altered]:
 
 
 def _is_current(task: Task, item: Altered, row: DatasetRow) -> bool:
-    """Whether the present task gives this row with its recorded outputs and tables."""
+    """Return whether the present task gives this row with its recorded outputs and tables."""
     stated = {choice["name"]: choice["stated"] for choice in row["choices"]}
     if any(stated.get(choice.name) != item.option_of(choice) for choice in task.choices):
         return False

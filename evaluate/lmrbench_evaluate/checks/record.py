@@ -93,7 +93,7 @@ def _up_to_date(task: Task, instance: Instance, sandbox: Sandbox) -> Recording |
 
 
 def _agree(old: Recording, new: Recording) -> bool:
-    """Whether two recordings have the same cases and seeds, and outputs that are equal within the tolerances."""
+    """Return whether two recordings have the same cases and seeds, and outputs that are equal within the tolerances."""
     if list(old.cases) != list(new.cases) or old.sandbox != new.sandbox:
         return False
     if largest_gap(old.tables, new.tables) > ROUNDING:

@@ -248,7 +248,7 @@ def _planned(task: Task, instance: Instance) -> list[_Run]:
 
 
 def _is_blind(recorded: Tables, tables: Tables | None) -> bool:
-    """Whether no cell tells other options from the true ones."""
+    """Return whether no cell tells other options from the true ones."""
     return tables is not None and largest_gap(recorded, tables) <= MARGIN
 
 

@@ -42,7 +42,7 @@ class Must(Enum):
     FAIL_CORE = "must fail a core case"
 
     def holds(self, verdict: Verdict) -> bool:
-        """Whether a verdict is the required one."""
+        """Return whether a verdict is the required one."""
         robust, reproduced = verdict.status is Status.PASSED, verdict.core_status is Status.PASSED
         return {
             Must.PASS: robust,

@@ -105,7 +105,7 @@ def weaknesses(row: DatasetRow) -> Iterator[Weakness]:
 
 
 def _passes(expected: Sequence[Any], answers: Iterable[Any], how: Comparison) -> bool:
-    """Whether an answer passes on all seeds; unchanged outputs are right: a palindrome, the mean of a single number."""
+    """Return whether an answer passes on all seeds; unchanged outputs (a palindrome, say) are right."""
     changed = False
     for output, answer in zip(expected, answers, strict=True):
         if not _equal(output, answer, how):

@@ -82,22 +82,22 @@ def publish(api: "HfApi", verified: Verification) -> tuple[Record, str]:
     Returns:
         The record, and the address of the commit.
     """
-    claim = verified.claim
-    with hub_errors(claim.where):
+    submission = verified.submission
+    with hub_errors(submission.where):
         user = api.whoami()["name"]
-        head = str(api.dataset_info(claim.repo_id, revision="main").sha)
-        present = list_files(api, claim.repo_id, head)
-    if taken := [name for name in present if belongs(name, claim.run_id)]:
-        raise InputError(f"{claim.where}: main has {min(taken)} already; ask for a run with another name")
+        head = str(api.dataset_info(submission.repo_id, revision="main").sha)
+        present = list_files(api, submission.repo_id, head)
+    if taken := [name for name in present if belongs(name, submission.run_id)]:
+        raise InputError(f"{submission.where}: main has {min(taken)} already; ask for a run with another name")
     record = make_record(verified, user, lambda model: _is_repo(api, model))
     files = _files(verified, record)
     if "README.md" not in present:
         card = (cards_folder() / "results_card.md").read_text(encoding="utf-8")
         name = benchmark_title(next(iter(verified.instances.values()))["canary"])
         files["README.md"] = card.replace("{{ benchmark }}", name).encode()
-    title = f"{commit_title(record)}{claim.sha[:12]}]"
-    commit(api, claim.repo_id, additions(files), title=title, parent_commit=head)
-    return record, close(api, claim.repo_id, record)
+    title = f"{commit_title(record)}{submission.sha[:12]}]"
+    commit(api, submission.repo_id, additions(files), title=title, parent_commit=head)
+    return record, close(api, submission.repo_id, record)
 
 
 def earlier_record(api: "HfApi", repo_id: str, number: int) -> Record | None:
@@ -155,7 +155,7 @@ def make_record(verified: Verification, verified_by: str, is_repo: Callable[[str
     Args:
         is_repo: tells whether a model's name is a public repository on the Hub.
     """
-    claim, facts = verified.claim, RunFolder(verified.folder).facts
+    submission, facts = verified.submission, RunFolder(verified.folder).facts
     rows_of: dict[_EntryKey, list[ResultRow]] = defaultdict(list)
     for row in verified.rows:
         rows_of[row["model_name_or_path"], row["setting"], row["track"]].append(row)
@@ -171,15 +171,15 @@ def make_record(verified: Verification, verified_by: str, is_repo: Callable[[str
         for name, row in verified.instances.items()
     }
     return Record(
-        run_id=claim.run_id,
+        run_id=submission.run_id,
         verified_at=now(),
         verified_by=verified_by,
-        submitted_by=claim.author,
-        pull_request=claim.pull_request,
-        submission=claim.sha,
+        submitted_by=submission.author,
+        pull_request=submission.pull_request,
+        submission=submission.sha,
         dataset=facts["dataset"],
         config=RunFolder(verified.folder).config,
-        dataset_sha256=claim.dataset_sha256,
+        dataset_sha256=submission.dataset_sha256,
         benchmark_version=facts["benchmark_version"],
         harness_version=__version__,
         predictions_sha256=hashlib.sha256((verified.folder / PREDICTIONS).read_bytes()).hexdigest(),

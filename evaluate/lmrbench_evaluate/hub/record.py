@@ -80,7 +80,7 @@ class Score(_Part):
     total: int = Field(gt=0)
     missing: int
     interval: tuple[float, float]
-    """Wilson's 95 % interval of the ranking rate; n is the number of instances."""
+    """Wilson's 95% interval of the ranking rate; n is the number of instances."""
     memorised: int = 0
     """Samples that passed on the published seeds only, at either level."""
     choices: Choices = Choices()

@@ -28,8 +28,8 @@ from ..runs.folder import PREDICTIONS, RESULTS, RunFolder
 from ..runs.result_log import ResultLog
 from ..runs.settings import RunSettings
 from ..sandbox import open_sandbox
-from .claim import Claim
 from .layout import MAX_ROWS, row_name, shown, table_faults
+from .submission import Submission
 
 #: Number of secret seeds of a verification, drawn for it alone.
 FRESH_SEEDS = 2
@@ -45,7 +45,7 @@ class Verification:
         differing: a line for each result that differs from the submitted one.
     """
 
-    claim: Claim
+    submission: Submission
     folder: Path
     instances: dict[str, DatasetRow]
     rows: list[ResultRow]
@@ -62,73 +62,73 @@ class Verification:
 
 
 def repeat(
-    claim: Claim,
+    submission: Submission,
     dataset: str,
     *,
     workers: int = 2,
     fresh_seeds: int = FRESH_SEEDS,
     progress: Progress | None = None,
 ) -> tuple[RunSummary, Verification | None]:
-    """Evaluate the predictions of a claim again in Docker; a stopped evaluation is resumed, with the same seeds.
+    """Evaluate the predictions of a submission again in Docker; a stopped evaluation is resumed, with the same seeds.
 
     Returns:
         The summary of the run, and its results; None if it is not complete.
     """
-    config, rows = _claimed_rows(claim, dataset)
-    submitted = _submitted(claim, rows)
-    folder = claim.work_folder / f"run-{fresh_seeds}"
+    config, rows = _submitted_rows(submission, dataset)
+    submitted = _submitted(submission, rows)
+    folder = submission.work_folder / f"run-{fresh_seeds}"
     settings = RunSettings.of(out=folder, dataset=dataset, config=config, workers=workers, fresh_seeds=fresh_seeds)
     with open_sandbox("docker") as place:
-        summary = evaluate(str(claim.files["predictions.jsonl"]), settings, rows, place, progress)
+        summary = evaluate(str(submission.files["predictions.jsonl"]), settings, rows, place, progress)
     if summary.stopped or summary.infra_errors:
         return summary, None
-    if JUDGEMENTS in claim.files:
-        shutil.copyfile(claim.files[JUDGEMENTS], folder / JUDGEMENTS)
+    if JUDGEMENTS in submission.files:
+        shutil.copyfile(submission.files[JUDGEMENTS], folder / JUDGEMENTS)
     results = list(RunFolder(folder).rows())
     differing = list(_differences(submitted, results))
-    return summary, Verification(claim, folder, {row["instance_id"]: row for row in rows}, results, differing)
+    return summary, Verification(submission, folder, {row["instance_id"]: row for row in rows}, results, differing)
 
 
-def _claimed_rows(claim: Claim, dataset: str) -> tuple[str, list[DatasetRow]]:
-    """Return the configuration that a claim is on, and its rows."""
+def _submitted_rows(submission: Submission, dataset: str) -> tuple[str, list[DatasetRow]]:
+    """Return the configuration that a submission is on, and its rows."""
     hashes = []
     for config in CONFIGS:
         with contextlib.suppress(NoConfigError):
             rows = load_rows(dataset, config)
             hashes.append(dataset_sha256(rows))
-            if hashes[-1] == claim.dataset_sha256:
+            if hashes[-1] == submission.dataset_sha256:
                 return config, rows
     have = " and ".join(sha256[:12] for sha256 in hashes)
-    problem = f"run {claim.run_id} is on {shown(claim.dataset_sha256)[:12]}, and {dataset} is {have}"
+    problem = f"run {submission.run_id} is on {shown(submission.dataset_sha256)[:12]}, and {dataset} is {have}"
     raise ArgumentError("dataset", f"{problem}; name the published one, org/name@vX.Y.Z")
 
 
-def _submitted(claim: Claim, rows: list[DatasetRow]) -> dict[AnswerKey, tuple[str, str]]:
-    """Read all files of a claim before anything is evaluated; return the submitted statuses.
+def _submitted(submission: Submission, rows: list[DatasetRow]) -> dict[AnswerKey, tuple[str, str]]:
+    """Read all files of a submission before anything is evaluated; return the submitted statuses.
 
     Raises:
         InputError: a file is damaged or not JSON lines, or the predictions cannot be published.
     """
 
     def lines(name: str, parse: Callable[[bytes], dict[str, Any] | None]) -> Iterator[dict[str, Any]]:
-        if name in claim.files:
+        if name in submission.files:
             fix = "the submitter has to submit the run again"
-            yield from (line.row for line in read_log(claim.files[name], parse, fix))
+            yield from (line.row for line in read_log(submission.files[name], parse, fix))
 
     number = 0
     for number, _ in enumerate(lines(PREDICTIONS, lambda line: parse_row(line, {})), start=1):
         if number > MAX_ROWS:
-            raise InputError(f"{claim.where}: cannot be published: it has more than {MAX_ROWS} rows")
+            raise InputError(f"{submission.where}: cannot be published: it has more than {MAX_ROWS} rows")
     if not number:  # a single line without an end may be anything
-        raise InputError(f"{claim.where}: cannot be published: {PREDICTIONS} has no rows")
+        raise InputError(f"{submission.where}: cannot be published: {PREDICTIONS} has no rows")
     keys, bad = [], []
-    for item in read_predictions(claim.files[PREDICTIONS], {row["instance_id"]: row for row in rows}):
+    for item in read_predictions(submission.files[PREDICTIONS], {row["instance_id"]: row for row in rows}):
         if isinstance(item, BadRow):
             bad.append(f"prediction {shown(Path(str(item)).name)}")
         else:
             keys.append({"instance_id": item.instance_id, **item.key.as_row()})
     if faults := [*bad, *table_faults(keys)]:
-        raise InputError(f"{claim.where}: cannot be published: {'; '.join(faults[:20])}")
+        raise InputError(f"{submission.where}: cannot be published: {'; '.join(faults[:20])}")
     for _ in lines(JUDGEMENTS, JudgementLog.parse):
         pass
     return {AnswerKey.of(row).row: (row["status"], row["core_status"]) for row in lines(RESULTS, ResultLog.parse)}

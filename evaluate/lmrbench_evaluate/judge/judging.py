@@ -88,7 +88,7 @@ def judge_predictions(
 
 def _votes(settings: JudgeSettings, rows: Mapping[str, DatasetRow]) -> Iterator[Vote]:
     """Yield the votes on all answers, each answer once."""
-    predictions = RunFolder(settings.run).needed_predictions()
+    predictions = RunFolder(settings.run).require_predictions()
 
     def build(position: int, answer: AnswerKey) -> Question:
         prediction = predictions.read(position)
@@ -110,7 +110,7 @@ def rows_of_run(settings: JudgeSettings, rows: Sequence[DatasetRow] | None = Non
     """Return the rows of a run's dataset by instance, once predictions and chosen instances are checked."""
     run = RunFolder(settings.run)
     scope = run.facts["scope"]
-    run.needed_predictions()
+    run.require_predictions()
     by_id = run.dataset_rows(settings.dataset, rows)
     if unknown := [name for name in settings.instances if name not in scope]:
         raise ArgumentError("instances", f"{unknown[0]!r} is not in this run{did_you_mean(unknown[0], scope)}")

@@ -146,7 +146,7 @@ def check_track(track: str) -> None:
         ArgumentError: it is not one of `TRACKS`.
     """
     if track not in TRACKS:
-        raise ArgumentError("track", f"{track!r} is unknown; one of: {', '.join(TRACKS)}")
+        raise ArgumentError("track", f"must be {' or '.join(TRACKS)}, not {track!r}")
 
 
 def read_predictions(
@@ -307,7 +307,7 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
         try:
             content.encode("utf-8")
         except UnicodeEncodeError:
-            problem = f"{form} holds half a surrogate pair: not valid Unicode"
+            problem = f"{form} contains a lone surrogate: not valid Unicode"
     return form, "" if problem else content, problem
 
 

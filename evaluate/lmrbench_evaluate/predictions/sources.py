@@ -74,7 +74,7 @@ def check_source(source: Source) -> None:
         return
     if not isinstance(source, str | Path):
         if isinstance(source, Mapping | bytes) or not isinstance(source, Iterable):
-            raise InputError(f"predictions: a path or rows are needed, not {type(source).__name__}")
+            raise InputError(f"predictions: must be a path or rows, not {type(source).__name__}")
         return
     source, kinds = str(source), ", ".join(SUFFIXES)
     path = Path(source)
@@ -84,13 +84,13 @@ def check_source(source: Source) -> None:
         if logs_in(path):
             return
         raise InputError(
-            f"predictions {source!r}: is a directory without Inspect's logs that `save_to_disk` did not write; give a "
-            f"file in it ({kinds})"
+            f"predictions {source!r}: is a directory without Inspect's logs that `save_to_disk` did not write; choose "
+            f"a file in it ({kinds})"
         )
     if path.exists():
         raise InputError(f"predictions {source!r}: not a regular file; save the rows to a file first")
     if source.endswith(SUFFIXES) or not HUB_NAME.fullmatch(source):
-        raise InputError(f"predictions {source!r}: no such file; give {kinds}, org/name, `gold` or `masked`")
+        raise InputError(f"predictions {source!r}: no such file; expected {kinds}, org/name, `gold` or `masked`")
 
 
 def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
@@ -234,7 +234,7 @@ def json_object(pairs: Sequence[tuple[str, Any]]) -> Any:
     if len(content) == len(pairs):
         return content
     [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
-    return BadRow("", f"the key {reprlib.repr(key)} stands twice")
+    return BadRow("", f"duplicate key {reprlib.repr(key)}")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=json_object)

@@ -75,7 +75,7 @@ def splice_method(
     if not chosen:
         raise MalformedAnswerError("no definition of any of the masked functions in the answer")
     if is_cut and sum(map(len, chosen.values())) < len(places):
-        raise MalformedAnswerError("the cut is before the last of its functions")
+        raise MalformedAnswerError("the reply was cut off before its last function")
     codes, *notes = join_blocks(blocks, [number for number, _ in chosen])
     files = dict(masked)
     for (number, path), names in chosen.items():

@@ -71,7 +71,7 @@ def _kept(below: list[ast.stmt], own: symtable.SymbolTable, others: set[str], re
 
 
 def _defines(node: ast.stmt) -> bool:
-    """Whether a statement is a definition, or chooses between some, but not under `if __name__ == "__main__"`."""
+    """Return whether a statement defines something, or chooses what to define, but not below `if __name__ == ...`."""
     parts = list(ast.walk(node)) if isinstance(node, ast.If | ast.Try) else [node]
     is_guarded = any(isinstance(part, ast.Name) and part.id == "__name__" for part in parts)
     return not is_guarded and any(isinstance(part, FunctionNode | ast.ClassDef) for part in parts)

@@ -103,7 +103,7 @@ def before_cut(answer: str, goals: Collection[str]) -> str:
     text = re.sub(r"\r\n?", "\n", answer)
     end = max((end for *_, end in _fenced_blocks(text)), default=0)
     if not end or _mention(goals).search(text, end) or _THOUGHTS_START.search(_without_thoughts(text)):
-        raise MalformedAnswerError("the cut is before the end of the answer")
+        raise MalformedAnswerError("the reply was cut off before the answer ended")
     return text[:end]
 
 

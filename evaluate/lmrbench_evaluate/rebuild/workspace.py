@@ -58,12 +58,12 @@ def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = N
             _splice(files, splice, goals, of, prediction.content, notes, prediction.is_cut)
         except MalformedAnswerError as error:
             raise MalformedAnswerError(f"{CUT} ({error})") if prediction.is_cut else error from None
-        notes += [f"{CUT}, behind its answer"] if prediction.is_cut else []
+        notes += [f"{CUT}, after the answer"] if prediction.is_cut else []
     elif form == "functions":
         sources = json.loads(prediction.content)
         places = {f"{path}::{name}": (path, name) for path, names in goals.items() for name in names}
         if unknown := sources.keys() - places.keys():
-            raise MalformedAnswerError(f"functions: {min(unknown)!r} is not masked; known are {', '.join(places)}")
+            raise MalformedAnswerError(f"functions: {min(unknown)!r} is not masked; expected {', '.join(places)}")
         for place, (path, name) in places.items():
             try:
                 if place in sources:
@@ -75,7 +75,7 @@ def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = N
             path = str(PurePosixPath(name))
             files[path] = masked.get(path, File(b""))._replace(data=text.encode("utf-8"))
     elif is_method:
-        raise MalformedAnswerError("a method has several goal files; give `files`, an object of path and text")
+        raise MalformedAnswerError("a method has several goal files; use `files`, an object of path and text")
     else:
         files[row["goal_file"]] = masked[row["goal_file"]]._replace(data=prediction.content.encode("utf-8"))
     check_repository(row, files)

@@ -76,7 +76,7 @@ def read_annotations(path: Path, label: LabelColumn = CATEGORY) -> tuple[list[An
         label: the column of labels (default: the category).
     """
     if path.suffix not in (".csv", ".jsonl"):
-        raise InputError(f"annotations {path}: give a .csv or .jsonl file")
+        raise InputError(f"annotations {path}: must be a .csv or .jsonl file")
     try:
         raw = list(_csv_rows(path) if path.suffix == ".csv" else raw_rows(str(path)))
     except OSError as error:
@@ -119,7 +119,7 @@ def _check(place: str, raw: Any, label: LabelColumn) -> Annotation | BadRow:
     text = row.pop(label.name, "")
     category = label.read(text.strip()) if isinstance(text, str) else None
     if category is None:
-        return BadRow(place, f"{label.name}: {label.needed} is needed, found {json.dumps(text, default=str)[:60]}")
+        return BadRow(place, f"{label.name} must be {label.needed}, not {json.dumps(text, default=str)[:60]}")
     row = {_ALIASES.get(name, name): value for name, value in row.items()} | {"category": category}
     fields = {field.name for field in dataclasses.fields(Annotation)}
     try:

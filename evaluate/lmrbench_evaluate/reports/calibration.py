@@ -91,8 +91,8 @@ class Calibration:
             counts, share = Counter(item.category for item in items), Share.of(item.is_expected for item in items)
             cells = [str(counts[name]) for name in BEST_FIRST]
             kinds.append([kind, " or ".join(items[0].expected), *cells, share.fraction, share.bounds])
-        header = ["variants", "expected", *(f"judge: {name}" for name in BEST_FIRST), "as expected", "95 %"]
-        return [("Measures", (["measure", "value", "95 %"], measures)), ("By kind of variant", (header, kinds))]
+        header = ["variants", "expected", *(f"judge: {name}" for name in BEST_FIRST), "as expected", "95%"]
+        return [("Measures", (["measure", "value", "95%"], measures)), ("By kind of variant", (header, kinds))]
 
     def as_dict(self) -> dict[str, Any]:
         """Return all numbers, for JSON."""
@@ -121,7 +121,7 @@ def find_variants(
         each: the maximum number of each kind and instance, spread over all of them.
     """
     if track not in EXPECTED:
-        raise ArgumentError("track", f"{track!r} is unknown; one of: {', '.join(EXPECTED)}")
+        raise ArgumentError("track", f"must be {' or '.join(EXPECTED)}, not {track!r}")
     check_instances(instances, {item.instance_id for task in tasks for item in task.implementations})
     variants = []
     for task in tasks:

@@ -37,7 +37,7 @@ class Pair:
     difference: float
     """Mean share of the first minus that of the second."""
     interval: Interval
-    """95 % interval of the difference; an instance is one unit, however many samples it has (`paired_interval`)."""
+    """95% interval of the difference; an instance is one unit, however many samples it has (`paired_interval`)."""
     p: float
     """Two-sided exact p."""
     test: str

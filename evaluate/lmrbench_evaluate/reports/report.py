@@ -144,7 +144,7 @@ def check_form(path: Path) -> None:
         ArgumentError: the extension is unknown.
     """
     if path.suffix not in FORMS:
-        raise ArgumentError("out", f"{path}: give a name that ends in {', '.join(FORMS[:-1])} or {FORMS[-1]}")
+        raise ArgumentError("out", f"{path}: the name must end in {', '.join(FORMS[:-1])} or {FORMS[-1]}")
 
 
 def make_report(

@@ -43,7 +43,7 @@ def summary_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of the levels of each model: share, number, interval."""
     several = len({score.run for score in scores}) > 1
     shown = levels(scores)
-    header = [*(["run"] if several else []), "model", "track", *(name for level in shown for name in (level, "95 %"))]
+    header = [*(["run"] if several else []), "model", "track", *(name for level in shown for name in (level, "95%"))]
     rows = []
     for score in scores:
         cells = [score.run] if several else []
@@ -87,7 +87,7 @@ def _share_table(
     for score in shown:
         values = [share(score) for share in shares.values()]
         rows.append([column(score, scores), *(cell for share in values for cell in (share.fraction, share.bounds))])
-    return ["model", *(cell for title in shares for cell in (title, "95 %"))], rows
+    return ["model", *(cell for title in shares for cell in (title, "95%"))], rows
 
 
 def settled_table(scores: Sequence[ModelScore]) -> Table:
@@ -108,7 +108,7 @@ def settled_table(scores: Sequence[ModelScore]) -> Table:
                     *(Share(*groups[truth]).fraction for truth in (True, False)),
                 ]
             )
-    header = ["model", "settled", "95 %", "chance", "reciting", "corrected", "published is true", "other is true"]
+    header = ["model", "settled", "95%", "chance", "reciting", "corrected", "published is true", "other is true"]
     return header, rows
 
 
@@ -212,7 +212,7 @@ def pair_table(pairs: Sequence[Pair], level: Level) -> Table:
         for pair in pairs
         if pair.level is level
     ]
-    return ["first", "second", "instances", "first better", "second better", "points", "95 %", "p", "p (Holm)"], rows
+    return ["first", "second", "instances", "first better", "second better", "points", "95%", "p", "p (Holm)"], rows
 
 
 def agreement_tables(agreement: Agreement) -> list[tuple[str, Table]]:
@@ -242,7 +242,7 @@ def agreement_tables(agreement: Agreement) -> list[tuple[str, Table]]:
 
 
 def column(score: ModelScore, scores: Sequence[ModelScore]) -> str:
-    """Return the heading of a model: its name, with what tells it apart (setting, track; the run if names clash)."""
+    """Return the heading of a model: its name, with what distinguishes it (setting, track; the run if names clash)."""
     settings, tracks = ({getattr(other, part) for other in scores} for part in ("setting", "track"))
     name = score.name if len(settings) > 1 else score.model
     name = f"{name}, {score.track}" if len(tracks) > 1 else name

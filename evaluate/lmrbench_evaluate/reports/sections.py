@@ -106,7 +106,7 @@ def explanations(report: ReportData) -> list[str]:
         lines.append("Core only: reproduced but not robust. Other outcomes are the status of the core cases.")
     lines.append(
         "Shares are of all instances in the scope; an instance without a prediction counts as not passed. Graded "
-        "answers exclude missing predictions and infra errors. Intervals are Wilson's 95 % intervals."
+        "answers exclude missing predictions and infra errors. Intervals are Wilson's 95% intervals."
     )
     if any(tally.reproduced != tally.robust for score in scores for tally in score.categories.values()):
         lines.append("2/3 (1) means that 2 of 3 are reproduced, and 1 of these is robust.")

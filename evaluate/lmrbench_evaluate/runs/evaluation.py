@@ -198,7 +198,7 @@ def select(rows: Sequence[DatasetRow], instances: Sequence[str], categories: Seq
     check_instances(instances, known)
     available = sorted({row["category"] for row in rows})
     if unknown := [name for name in categories if name not in available]:
-        raise ArgumentError("categories", f"{unknown[0]!r} is unknown; one of: {'; '.join(available)}")
+        raise ArgumentError("categories", f"{unknown[0]!r} must be one of: {'; '.join(available)}")
     chosen = {
         name: row
         for name, row in known.items()

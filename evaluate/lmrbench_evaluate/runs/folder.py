@@ -68,7 +68,7 @@ class RunFolder:
             facts: Any = {"difficulties": {}, "config": FUNCTION, **json.loads(stored.read_text(encoding="utf-8"))}
         except OSError as error:
             raise InputError(
-                f"{self.path}: {self._found()}; give a folder that `lmrbench evaluate` has written"
+                f"{self.path}: {self._found()}; expected a folder that `lmrbench evaluate` has written"
             ) from error
         except (ValueError, TypeError, RecursionError):
             facts = None
@@ -131,7 +131,7 @@ class RunFolder:
         """The predictions of the run; none if the folder lacks them."""
         return PredictionFile(self.path / PREDICTIONS)
 
-    def needed_predictions(self) -> PredictionFile:
+    def require_predictions(self) -> PredictionFile:
         """Return the predictions, for work that is impossible without them.
 
         Raises:

@@ -37,7 +37,7 @@ def merge_runs(parts: Sequence[Path], out: Path) -> RunFolder:
     """
     folders = [RunFolder(path) for path in parts]
     if out.resolve() in {path.resolve() for path in parts}:
-        raise ArgumentError("out", f"{out}: is one of the runs to be merged; give another name")
+        raise ArgumentError("out", f"{out}: is one of the runs to be merged; choose another name")
     facts = [folder.facts for folder in folders]
     _check_alike(parts, facts)
     difficulties = {name: value for part in facts for name, value in part["difficulties"].items()}
@@ -45,7 +45,7 @@ def merge_runs(parts: Sequence[Path], out: Path) -> RunFolder:
     identity = {**shared, "scope": _scope(parts, facts), "difficulties": difficulties}
     with RunWriter.open(out, identity) as writer:
         writer.update(complete=False)
-        writer.replace_predictions(itertools.chain.from_iterable(folder.needed_predictions() for folder in folders))
+        writer.replace_predictions(itertools.chain.from_iterable(folder.require_predictions() for folder in folders))
         for folder in folders:
             for row in folder.rows():
                 writer.add_result(row)
@@ -81,7 +81,7 @@ def _scope(parts: Sequence[Path], facts: Sequence[Mapping[str, Any]]) -> dict[st
     owner: dict[str, Path] = {}
     for path, part in zip(parts, facts, strict=True):
         if twice := sorted(owner.keys() & part["scope"].keys()):
-            raise InputError(f"{path}: instance {twice[0]} is in {owner[twice[0]]}, too; give each run once")
+            raise InputError(f"{path}: instance {twice[0]} is in {owner[twice[0]]}, too; name each run once")
         owner |= dict.fromkeys(part["scope"], path)
     return {name: category for part in facts for name, category in part["scope"].items()}
 

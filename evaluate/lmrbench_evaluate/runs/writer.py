@@ -171,7 +171,7 @@ def check_folder(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
     """
     if not RunFolder(path).exists:
         if path.exists() and not (path.is_dir() and _is_empty(path)):
-            raise ArgumentError("out", f"{path}: is not a run folder and not empty; give another name")
+            raise ArgumentError("out", f"{path}: is not a run folder and not empty; use an empty folder")
         return {"run_id": f"{path.resolve().name}-{uuid.uuid4().hex[:8]}", **identity, "started_at": now()}
     facts = RunFolder(path).facts
     for name in IDENTITY:
@@ -188,6 +188,6 @@ def check_folder(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_empty(path: Path) -> bool:
-    """Whether a folder is empty, or has only the files of a start that was killed at once."""
+    """Return whether a folder is empty, or has only the files of a start that was killed at once."""
     found = {item.name: item.stat().st_size for item in path.iterdir()}
     return found.keys() <= {RESULTS, f".{RESULTS}.lock"} and not found.get(RESULTS)

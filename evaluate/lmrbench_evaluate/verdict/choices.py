@@ -79,7 +79,7 @@ def counted_choices(row: Mapping[str, Any]) -> list[ChoiceRow]:
 
 
 def searches_table(row: DatasetRow, repo: Mapping[str, File]) -> bool:
-    """Whether the files that an answer changes hold three or more numbers of its paper's tables."""
+    """Return whether the files that an answer changes hold three or more numbers of its paper's tables."""
     if not configuration_of(row).has_experiments:
         return False
     masked = read_archive(row["repo_archive"])
@@ -104,7 +104,7 @@ def option_frames(choice: RowChoice, option: Option) -> list[Frame]:
 def _agrees(
     expected: Sequence[Frame], sent: Mapping[tuple[str, int], Frame], declared: Mapping[str, DeclaredCase]
 ) -> bool:
-    """Whether an answer returned the outputs of an option in every case and seed."""
+    """Return whether an answer returned the outputs of an option in every case and seed."""
     for want in expected:
         got, comparison = sent.get((want.case, want.seed)), Comparison(declared[want.case])
         # An output that cannot be compared is none of the options.

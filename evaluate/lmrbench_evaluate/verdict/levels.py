@@ -35,5 +35,5 @@ def outcome(status: str, core_status: str) -> str:
 
 
 def reaches(outcome: str, level: Level) -> bool:
-    """Tell whether an answer with this outcome reached a level."""
+    """Return whether an answer with this outcome reached a level."""
     return outcome in (Level.ROBUST, level)

@@ -144,7 +144,7 @@ class Verdict:
         return [{"name": part, "status": str(worst(statuses))} for part, statuses in sorted(found.items())]
 
     def memorised(self, published: Collection[int], *, core: bool = False) -> bool:
-        """Tell whether the answer passes all published seeds and fails or raises on fresh ones.
+        """Return whether the answer passes all published seeds and fails or raises on fresh ones.
 
         A limit of time or memory proves nothing, because fresh seeds run last.
 

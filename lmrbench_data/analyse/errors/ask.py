@@ -77,7 +77,7 @@ def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeS
     run = RunFolder(settings.run)
     results = {AnswerKey.of(row).question: row for row in run.rows() if has_failed(row)}
     votes: dict[AnswerKey, Vote] = {}  # equal answers to the same question are one
-    for item in run.needed_predictions():
+    for item in run.require_predictions():
         key = item.key.question
         if key in results and item.instance_id in (settings.instances or rows):
             question = functools.partial(build_question, rows[item.instance_id], item, results[key])

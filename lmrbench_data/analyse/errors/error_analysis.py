@@ -76,7 +76,7 @@ def analyse_errors(
         reasons = ", ".join(f"{n} ({reason})" for reason, n in sorted(left_out.items()))
         notes.append(f"Without a class: {reasons}.")
     if classified:
-        notes.append("Primary shares sum to 100 %; the model may name further classes of an answer. Wilson's 95 %.")
+        notes.append("Primary shares sum to 100%; the model may name further classes of an answer. Wilson's 95%.")
     if asked:
         notes.append(
             f"Asked: {asked.model} (prompt {asked.prompt_version}). {sum(marks)} of {counted(len(marks), 'quote')} "
@@ -166,7 +166,7 @@ def _tables(
             others = ", ".join(error for error in row["classes"] if error != row["primary"])
             by_answer.append([row["instance_id"], name, row["primary"], others, row["by"], _quote(row)])
     return [
-        (TITLE, (["class", "primary", "95 %", "shown", "95 %"], rows)),
+        (TITLE, (["class", "primary", "95%", "shown", "95%"], rows)),
         ("By model (primary class)", (["model", *columns], by_model)),
         ("By answer", (["instance", "model", "primary", "also", "by", "evidence of the model"], by_answer)),
     ]

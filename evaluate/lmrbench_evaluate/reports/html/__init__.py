@@ -94,7 +94,7 @@ def _test_code(row: DatasetRow) -> Markup | str:
 
 def _unbroken(text: str) -> str:
     """Keep interval and p of a verdict on one line each."""
-    return re.sub(r"\(95 % CI [^()]*\)|p [=<] \S+", lambda match: match[0].replace(" ", "\u00a0"), text)
+    return re.sub(r"\(95% CI [^()]*\)|p [=<] \S+", lambda match: match[0].replace(" ", "\u00a0"), text)
 
 
 def _breakable(name: str) -> Markup:
@@ -161,12 +161,12 @@ def _headline(report: ReportData, scores: Sequence[ModelScore]) -> Headline:
     if pair is None:  # one model, or too many to compare all pairs
         share = best.overall.share(level)
         low, high = (f"{100 * bound:.0f}" for bound in share.interval)
-        return Headline(f"{names[0]}: {percent(share.value)} {level} (95 % CI {low} to {high})", about)
+        return Headline(f"{names[0]}: {percent(share.value)} {level} (95% CI {low} to {high})", about)
     pair = pair.reverse if pair.difference < 0 else pair
     low, high = (f"{round(100 * bound)}".replace("-", "\N{MINUS SIGN}") for bound in pair.interval)
     p = "< 0.001" if pair.p_holm < 0.001 else f"= {pair.p_holm:.2g}"
     text = (
-        f"{pair.first} {100 * pair.difference + 0.0:+.1f} points over {pair.second} (95 % CI {low} to {high}), "
+        f"{pair.first} {100 * pair.difference + 0.0:+.1f} points over {pair.second} (95% CI {low} to {high}), "
         f"p {p}: {'' if pair.distinguishable else 'not '}distinguishable"
     )
     test = "McNemar's exact test" if pair.test == MCNEMAR else "the exact paired permutation test"

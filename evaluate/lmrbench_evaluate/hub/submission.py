@@ -1,7 +1,7 @@
 """Fetch an untrusted submission from its pull request at one commit, after checking the list of its files.
 
 Its author can push to the pull request at any time, so everything is read at the commit that was its head. It may only
-add the files of one run, and their sizes are limited. Predictions are evaluated again; the rest is told, not believed.
+add the files of one run, and their sizes are limited. Predictions are evaluated again; the rest is shown, not believed.
 """
 
 import json
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Claim:
+class Submission:
     """A fetched submission.
 
     Attributes:
@@ -52,7 +52,7 @@ class Claim:
         return cache_folder() / "verify" / name
 
 
-def fetch_claim(api: "HfApi", repo_id: str, number: int) -> Claim:
+def fetch_submission(api: "HfApi", repo_id: str, number: int) -> Submission:
     """Check the files that a pull request adds at its newest commit, then fetch them."""
     where = f"{repo_id} PR {number}"
     with hub_errors(where):
@@ -79,8 +79,8 @@ def fetch_claim(api: "HfApi", repo_id: str, number: int) -> Claim:
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{where}: run.json: not the facts of a run") from None
     if stated != run_id or not isinstance(dataset, str):
-        raise InputError(f"{where}: run.json: names another run than {run_id}, or no dataset")
-    return Claim(repo_id, number, sha, details.author, run_id, dataset, files)
+        raise InputError(f"{where}: run.json: refers to a different run than {run_id}, or to no dataset")
+    return Submission(repo_id, number, sha, details.author, run_id, dataset, files)
 
 
 def _check_listing(
@@ -92,7 +92,7 @@ def _check_listing(
     added = {name: size for name, (_, size) in after.items() if name not in before}
     run_ids = [match[1] for name in added if (match := re.fullmatch(r"runs/([^/]+)/run\.json", name))]
     if len(run_ids) != 1 or not PLAIN.fullmatch(run_ids[0]):
-        raise InputError(f"{where}: adds {len(run_ids)} files runs/<run id>/run.json; one is needed, with a plain name")
+        raise InputError(f"{where}: adds {len(run_ids)} files runs/<run id>/run.json; expected one, with a plain name")
     run_id = run_ids[0]
     limits = {f"runs/{run_id}/{name}": limit for name, limit in ALLOWED.items()}
     for name, size in sorted(added.items()):
