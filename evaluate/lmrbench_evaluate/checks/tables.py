@@ -53,7 +53,8 @@ def _map(v, change, invert=True):
 
 def _last_bit(v):
     """Change the last bit of floats."""
-    return v * (1 + 2**-52) if "float" in str(getattr(v, "dtype", type(v))) else v
+    kind = str(getattr(v, "dtype", type(v)))
+    return v * (1 + 2.0 ** (-23 if "32" in kind else -52)) if "float" in kind else v
 
 
 def _reverse(v):
