@@ -17,7 +17,8 @@ from lmrbench_data.loader import CONFIGS
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.judge.material import NotJudgedError
 from lmrbench_evaluate.judge.question import build_question, prompt_version
-from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
+from lmrbench_evaluate.predictions.prediction import Prediction
+from lmrbench_evaluate.predictions.reading import read_predictions
 
 
 def main(folder: Path, source: str = "gold") -> None:

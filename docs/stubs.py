@@ -21,7 +21,6 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from lmrbench_evaluate.predictions.standard_input import Piped
 from lmrbench_evaluate.runs.engine import Engine
 from lmrbench_evaluate.sandbox.base import Sandbox
 '''

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from lmrbench_evaluate.predictions.standard_input import Piped
 from lmrbench_evaluate.reports.report import Report as Report
 from lmrbench_evaluate.runs.engine import Engine
 from lmrbench_evaluate.sandbox.base import Sandbox
@@ -29,7 +28,7 @@ from .generation.sampling import SamplingSummary as SamplingSummary
 from .loader import unpack as unpack
 
 def evaluate(
-    predictions: str | Path | Piped | Iterable[Mapping[str, Any]] | pd.DataFrame,
+    predictions: str | Path | Iterable[Mapping[str, Any]] | pd.DataFrame,
     out: str | Path | None = None,
     *,
     sandbox: Literal["auto", "docker", "bwrap", "local"] | str | Sandbox | Engine = "auto",

@@ -5,9 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_evaluate.predictions.column_mapping import check_columns
-from lmrbench_evaluate.predictions.sources import Source, check_source, raw_rows
-from lmrbench_evaluate.predictions.standard_input import WORD as STANDARD_INPUT
-from lmrbench_evaluate.predictions.standard_input import Piped, copied_input
+from lmrbench_evaluate.predictions.sources import STANDARD_INPUT, Source, check_source, piped_rows, raw_rows
 from lmrbench_evaluate.runs.engine import Engine
 from lmrbench_evaluate.runs.evaluation import evaluate as evaluate_predictions
 from lmrbench_evaluate.runs.settings import EvaluationSettings, RunSettings
@@ -55,8 +53,8 @@ def evaluate(
     with ExitStack() as stack:
         source = predictions  # one that can be read twice
         if isinstance(source, str) and source == STANDARD_INPUT:
-            source = stack.enter_context(copied_input())
-        elif not isinstance(source, str | Path | Piped):
+            source = piped_rows()
+        elif not isinstance(source, str | Path):
             source = [row for _, row in raw_rows(source)]
         place = open_place(sandbox, chosen)
         stack.enter_context(place)

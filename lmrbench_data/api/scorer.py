@@ -9,7 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from lmrbench_evaluate.predictions.prediction import FORMS, OBJECTS, Prediction, prediction_of
+from lmrbench_evaluate.predictions.prediction import FORMS, OBJECTS, Prediction
+from lmrbench_evaluate.predictions.reading import prediction_of
 from lmrbench_evaluate.predictions.sources import BadRow, raw_rows
 from lmrbench_evaluate.runs.evaluation import select
 from lmrbench_evaluate.sandbox import Isolation, Kind, open_sandbox

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
+from lmrbench_evaluate.predictions.prediction import Prediction
+from lmrbench_evaluate.predictions.reading import read_predictions
 from lmrbench_evaluate.predictions.sources import BadRow
 
 ROWS: dict[str, Any] = {"toy-scale": {}}

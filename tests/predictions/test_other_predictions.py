@@ -14,7 +14,8 @@ import pytest
 
 import lmrbench_data as lmr
 from lmrbench_data.base.errors import ArgumentError, InputError
-from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
+from lmrbench_evaluate.predictions.prediction import Prediction
+from lmrbench_evaluate.predictions.reading import read_predictions
 from lmrbench_evaluate.predictions.sources import BadRow
 from support import warm_cli
 from support.toy import TOY_ANSWER

@@ -24,8 +24,9 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.loader import read_archive
 from lmrbench_evaluate.predictions.column_mapping import KEYS
-from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
+from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.predictions.prediction_file import PredictionFile
+from lmrbench_evaluate.predictions.reading import read_predictions
 from lmrbench_evaluate.predictions.sources import BadRow
 from lmrbench_evaluate.rebuild.workspace import rebuild
 from support.hub_server import Hub
@@ -311,7 +312,7 @@ def test_parquet_values_that_are_no_text_are_bad_rows(tmp_path: Path) -> None:
 CLIENT = """
 import json, sys
 from lmrbench_data.base.errors import InputError
-from lmrbench_evaluate.predictions.prediction import read_predictions
+from lmrbench_evaluate.predictions.reading import read_predictions
 from lmrbench_evaluate.predictions.sources import BadRow
 for source in sys.argv[1:]:
     try:

@@ -19,7 +19,8 @@ from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.result_rows import PredictionRow, ResultRow
 from lmrbench_data.loader import CONFIGS
 from lmrbench_data.tasks.task_folders import load_tasks
-from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
+from lmrbench_evaluate.predictions.prediction import Prediction
+from lmrbench_evaluate.predictions.reading import read_predictions
 from lmrbench_evaluate.verdict.verdict import Status
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from lmrbench_data.loader import CONFIGS, NoConfigError, dataset_sha256
 
 from ..judge.judgement_log import FILE as JUDGEMENTS
 from ..judge.judgement_log import JudgementLog
-from ..predictions.prediction import AnswerKey, read_predictions
+from ..predictions.prediction import AnswerKey
+from ..predictions.reading import read_predictions
 from ..predictions.sources import BadRow
 from ..runs.evaluation import RunSummary, evaluate
 from ..runs.folder import PREDICTIONS, RESULTS, RunFolder

@@ -5,11 +5,12 @@ An unreadable row becomes a `BadRow`; `prediction` checks the contents of the ot
 
 import contextlib
 import gzip
+import io
 import json
-import logging
 import math
 import re
 import reprlib
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,27 +21,25 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.text import error_line
-from lmrbench_data.loader import HUB_NAME, PINNED, hub_timeout
+from lmrbench_data.loader import HUB_NAME
 
+from .hub_source import ON_HUB, hub_folder
 from .inspect_logs import is_log, log_rows, logs_in
-from .standard_input import NAME, WORD, Piped
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_log = logging.getLogger(__name__)
-
 WORDS = ("gold", "masked")
+#: The word for standard input as a source, and its name in messages.
+STANDARD_INPUT, STDIN = "-", "stdin"
 SUFFIXES = (".jsonl", ".json", ".parquet", ".jsonl.gz", ".json.gz")
 #: Files that `save_to_disk` writes: of a dataset, and of a dictionary of splits.
 _SAVED = ("state.json", "dataset_dict.json")
 #: Start of JSON that is not one row per line: a list, or an object over several lines.
 _NOT_LINES = re.compile(r"\s*(\[|\{\s*\n)")
-#: Files of predictions in a repository on the Hub.
-_ON_HUB = (".jsonl", ".jsonl.gz", ".parquet")
 _SPACE = re.compile(r"\s*")
-#: A source of predictions: a path, a name on the Hub, `gold` or `masked`; piped input; or rows in memory.
-Source: TypeAlias = "str | Path | Piped | Iterable[Mapping[str, Any]] | pd.DataFrame"
+#: A source of predictions: a path, a name on the Hub, `gold` or `masked`, `-` for piped input, or rows in memory.
+Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | pd.DataFrame"
 MAX_ROW_BYTES = 8 * 1024 * 1024
 #: Levels of a row's values; what is deeper is left out, because it could be read but not written again.
 MAX_DEPTH = 50
@@ -57,10 +56,25 @@ class BadRow:
         return f"{self.place}: {self.reason}"
 
 
+class PipedRows(list[tuple[str, Any]]):
+    """Places and rows of standard input, which can be read only once."""
+
+
+def piped_rows() -> PipedRows:
+    """Read all rows of standard input: JSON lines, or JSON.
+
+    Raises:
+        InputError: it is closed.
+    """
+    if sys.stdin is None:
+        raise InputError("predictions '-': standard input is closed; pipe rows into it, or name a file")
+    return PipedRows(_text_rows(io.BytesIO(sys.stdin.buffer.read()), STDIN))
+
+
 def source_name(source: Source) -> str:
     """Return the name of a source for messages and run.json; `memory` for rows in memory."""
-    if isinstance(source, Piped) or (isinstance(source, str) and source == WORD):
-        return NAME
+    if isinstance(source, PipedRows) or (isinstance(source, str) and source == STANDARD_INPUT):
+        return STDIN
     return str(source) if isinstance(source, str | Path) else "memory"
 
 
@@ -70,15 +84,13 @@ def check_source(source: Source) -> None:
     Raises:
         InputError: it is neither a word, a file, a saved dataset, the name of a Hub dataset, nor rows.
     """
-    if isinstance(source, Piped):
-        return
     if not isinstance(source, str | Path):
         if isinstance(source, Mapping | bytes) or not isinstance(source, Iterable):
             raise InputError(f"predictions: must be a path or rows, not {type(source).__name__}")
         return
     source, kinds = str(source), ", ".join(SUFFIXES)
     path = Path(source)
-    if source in (*WORDS, WORD) or path.is_file() or any((path / name).is_file() for name in _SAVED):
+    if source in (*WORDS, STANDARD_INPUT) or path.is_file() or any((path / name).is_file() for name in _SAVED):
         return
     if path.is_dir():
         if logs_in(path):
@@ -100,8 +112,8 @@ def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
         InputError: the source as a whole cannot be read.
     """
     rows: Iterable[tuple[str, Any]]
-    if isinstance(source, Piped):
-        rows = _file_rows(source.path, NAME)
+    if isinstance(source, PipedRows):
+        rows = source
     elif not isinstance(source, str | Path):
         frame: Any = source
         records: Iterable[Any] = frame.to_dict("records") if hasattr(source, "columns") else frame
@@ -157,41 +169,40 @@ def _file_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
         raise InputError(f"{name}: is {path.suffix[1:].upper()}; save it as JSON lines")
     if path.suffix == ".parquet":
         return _parquet_rows(path, name)
-    with _opened(path, name) as file:
-        start = file.read(4096).decode("utf-8-sig", "replace")
-    is_json = path.name.removesuffix(".gz").endswith(".json") or _NOT_LINES.match(start)
-    return _json_rows(path, name) if is_json else _jsonl_rows(path, name)
+    return _packed_rows(path, name)
 
 
-@contextlib.contextmanager
-def _opened(path: Path, name: str) -> "Iterator[IO[bytes]]":
-    """Open a file, unpacked if it is compressed with gzip."""
+def _packed_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield the rows of a file of JSON, unpacked if it is compressed with gzip."""
     try:
         with cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb") as file:
-            yield file
+            yield from _text_rows(file, name, is_json=path.name.removesuffix(".gz").endswith(".json"))
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{name}: damaged ({error_line(error)}); save it again") from error
 
 
-def _jsonl_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
+def _text_rows(file: IO[bytes], name: str, is_json: bool = False) -> Iterator[tuple[str, Any]]:
+    """Yield the rows of JSON lines, or of lists and objects that follow one another."""
+    start = file.read(4096).decode("utf-8-sig", "replace")
+    file.seek(0)
+    if is_json or _NOT_LINES.match(start):
+        yield from _json_rows(file.read(), name)
+        return
     number, is_cut = 0, False
-    with _opened(path, name) as file:
-        while line := file.readline(MAX_ROW_BYTES + 1):
-            is_rest, is_cut = is_cut, not line.endswith(b"\n")
-            if is_rest:  # of a line that is too long, which is never held whole
-                continue
-            number += 1
-            place = f"{name}:{number}"
-            if len(line) > MAX_ROW_BYTES:
-                yield place, BadRow(place, f"line longer than {MAX_ROW_BYTES // 2**20} MiB")
-            elif line.strip():
-                yield place, _parse_json(place, line, _DECODER.decode)
+    while line := file.readline(MAX_ROW_BYTES + 1):
+        is_rest, is_cut = is_cut, not line.endswith(b"\n")
+        if is_rest:  # of a line that is too long, which is never held whole
+            continue
+        number += 1
+        place = f"{name}:{number}"
+        if len(line) > MAX_ROW_BYTES:
+            yield place, BadRow(place, f"line longer than {MAX_ROW_BYTES // 2**20} MiB")
+        elif line.strip():
+            yield place, _parse_json(place, line, _DECODER.decode)
 
 
-def _json_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of lists and objects that follow one another in a file."""
-    with _opened(path, name) as file:
-        values = _parse_json(name, file.read(), _values)
+def _json_rows(data: bytes, name: str) -> Iterator[tuple[str, Any]]:
+    values = _parse_json(name, data, _values)
     if isinstance(values, BadRow):
         raise InputError(f"{values}; with one row per line of a .jsonl file, only bad rows are left out")
     first = values[0] if len(values) == 1 else None
@@ -201,8 +212,7 @@ def _json_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
             yield f"{name}[{key!r}]", {"instance_id": key, **value} if isinstance(value, dict) else value
         return
     rows = (row for value in values for row in (value if isinstance(value, list) else [value]))
-    for index, row in enumerate(rows):
-        yield f"{name}[{index}]", row
+    yield from ((f"{name}[{index}]", row) for index, row in enumerate(rows))
 
 
 def _parse_json(place: str, data: bytes, parse: Callable[[str], Any]) -> Any:
@@ -287,36 +297,9 @@ def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
     from lmrbench_data.base.hub_client import hub_errors
 
     with hub_errors(f"predictions {source!r}: no such file; on the Hub"):
-        folder = _hub_folder(*source.partition("@")[::2])
-    paths = sorted(path for path in folder.rglob("*") if path.name.endswith(_ON_HUB) and path.is_file())
+        folder = hub_folder(*source.partition("@")[::2])
+    paths = sorted(path for path in folder.rglob("*") if path.name.endswith(ON_HUB) and path.is_file())
     if not paths:
         raise InputError(f"predictions {source!r}: the Hub dataset holds no .jsonl or .parquet file")
     for path in paths:
         yield from _file_rows(path, f"{source}/{path.relative_to(folder).as_posix()}")
-
-
-def _hub_folder(name: str, revision: str) -> Path:
-    """Return the folder of a repository's prediction files in the client's cache.
-
-    Without the Hub, what never changes may come from there, as in `loader`; offline, whatever was asked for.
-    """
-    from huggingface_hub import HfApi, constants, errors, snapshot_download
-
-    # A dropped connection raises the HTTP library's own error.
-    http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
-    options: Any = {
-        "repo_type": "dataset",
-        "revision": revision or None,
-        "allow_patterns": [f"*{end}" for end in _ON_HUB],
-    }
-    try:
-        # On its own, a download would wait long for a Hub that does not answer.
-        HfApi().dataset_info(name, revision=options["revision"], timeout=hub_timeout())
-        return Path(snapshot_download(name, **options))
-    except (http_error, OSError):
-        if constants.HF_HUB_OFFLINE or PINNED.fullmatch(revision):
-            with contextlib.suppress(errors.LocalEntryNotFoundError):
-                folder = Path(snapshot_download(name, local_files_only=True, **options))
-                _log.warning("predictions '%s': from the cache of the Hub, commit %s", name, folder.name)
-                return folder
-        raise

@@ -21,7 +21,8 @@ from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.rows import DatasetRow, check_instances
 from lmrbench_data.loader import check_row, dataset_sha256, recordings_sha256
 
-from ..predictions.prediction import NEEDED, AnswerKey, Prediction, read_predictions, wrong_columns
+from ..predictions.prediction import AnswerKey, Prediction
+from ..predictions.reading import NEEDED, read_predictions, wrong_columns
 from ..predictions.sources import BadRow, Source, first_columns, source_name
 from ..sandbox.base import Limits, Sandbox
 from ..verdict.expected import draw_seeds

@@ -21,8 +21,7 @@ from lmrbench_data.tasks.manifest import LMR_BENCH, LMR_BENCH_TITLE
 
 from ..predictions.prediction import AnswerKey
 from ..predictions.prediction_file import PredictionFile
-from ..predictions.sources import WORDS, Source, first_columns
-from ..predictions.standard_input import Piped
+from ..predictions.sources import WORDS, Source, first_columns, source_name
 from .result_log import ResultLog
 
 #: The folder of runs without a name.
@@ -186,8 +185,6 @@ def default_run_folder(predictions: Source, config: str, instances: Sequence[str
 
 
 def _folder_name(predictions: Source) -> str:
-    if isinstance(predictions, Piped):
-        return f"stdin-{predictions.sha256[:12]}"
     if isinstance(predictions, str | Path):
         source = Path(predictions)
         if str(source) in WORDS:
@@ -196,7 +193,7 @@ def _folder_name(predictions: Source) -> str:
         place = str(source.resolve()) if source.exists() else str(predictions)
         name = re.sub(r"[^\w.-]", "-", re.sub(r"(\.(jsonl|json|parquet))?(\.gz)?$", "", source.name))
         return f"{name}-{hashlib.sha256(os.fsencode(place)).hexdigest()[:8]}"
-    return f"memory-{hashlib.sha256(repr(predictions).encode()).hexdigest()[:12]}"
+    return f"{source_name(predictions)}-{hashlib.sha256(repr(predictions).encode()).hexdigest()[:12]}"
 
 
 def benchmark_of(canary: str) -> str:
