@@ -7,8 +7,8 @@ actions of one session are not independent.
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..base.shares import percent
-from ..base.text import counted
+from ..base.proportions import percent
+from ..base.text import plural
 from ..base.text_table import Table
 from .bootstrap import MIN_CLUSTERS, draw, interval
 from .result import Analysis
@@ -89,12 +89,12 @@ def _notes(sessions: Sessions) -> list[str]:
         f"Counted from {sessions.source}. Shares are of all actions of a group; intervals are the 95% "
         f"bootstrap over sessions, and there is none for fewer than {MIN_CLUSTERS}.",
         "message: messages and thoughts; run: shell and IPython. Excluded, as in the paper's Figure 5: "
-        f"{counted(int(frame[EXCLUDED].sum()), 'other action')} (browsing and the like).",
+        f"{plural(int(frame[EXCLUDED].sum()), 'other action')} (browsing and the like).",
     ]
     if frame["passed"].notna().any():
         lines.append(f"Passed is by {sessions.outcome}.")
     if unknown := int(frame["passed"].isna().sum()):
-        lines.append(f"{counted(unknown, 'session has', 'sessions have')} no result: counted by model only.")
+        lines.append(f"{plural(unknown, 'session has', 'sessions have')} no result: counted by model only.")
     return [*lines, *sessions.notes]
 
 

@@ -18,7 +18,7 @@ from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.levels import Level, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
-from ..base.text import counted
+from ..base.text import plural
 from ..dataset.rows import DatasetRow
 from ..original import facts
 
@@ -94,7 +94,7 @@ def run_answers(
         (matched.ambiguous, "label", "{} that may mean several answers: left out."),
         (len(bad), "row", "{} of labels could not be read: left out."),
     ]
-    notes = [text.format(counted(number, noun)) for number, noun, text in remarks if number]
+    notes = [text.format(plural(number, noun)) for number, noun, text in remarks if number]
     return Answers(", ".join(map(str, runs)), tuple(map(str, Level)), frame, notes=notes)
 
 

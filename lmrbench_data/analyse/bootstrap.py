@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lmrbench_evaluate.reports.agreement import PairAgreement
 
-from ..base.shares import Interval, kappa
+from ..base.proportions import Interval, kappa
 
 #: Number of draws.
 DRAWS = 2000

@@ -24,7 +24,7 @@ from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
 from ..base.errors import InputError
-from ..base.text import counted
+from ..base.text import plural
 from ..generation.agents.agent_runs import PREDICTIONS, TRAJECTORIES
 from ..original import facts
 
@@ -140,10 +140,10 @@ def run_sessions(paths: Sequence[str | Path], level: Level = Level.REPRODUCED) -
     where = ", ".join(map(str, paths))
     if not rows:
         raise InputError(
-            f"{where}: no session of an agent found for {counted(len(answers), 'answer')} of agents; "
+            f"{where}: no session of an agent found for {plural(len(answers), 'answer')} of agents; "
             "name the folder of `lmrbench agent run` as well"
         )
-    left_out = counted(len(answers) - len(rows), "answer")
+    left_out = plural(len(answers) - len(rows), "answer")
     notes = [f"Left out: {left_out} without a trajectory of a known format."] if len(answers) > len(rows) else []
     return Sessions(where, str(level), pd.DataFrame(rows), notes)
 

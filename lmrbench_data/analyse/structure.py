@@ -16,9 +16,9 @@ from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.errors import ArgumentError, InputError
-from ..base.extras import need
+from ..base.extras import require_extra
 from ..base.source import find_function
-from ..base.text import counted, one_line
+from ..base.text import one_line, plural
 from ..base.text_table import Table
 from ..dataset.rows import DatasetRow, only_functions
 from ..loader import read_archive
@@ -66,7 +66,7 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
     if solved_by not in (*answers.measures, *RATERS):
         names = ", ".join((*answers.measures, *RATERS))
         raise ArgumentError("solved_by", f"{solved_by!r} is unknown; one of: {names}")
-    need("report", "a regression")
+    require_extra("report", "a regression")
     import pandas as pd
 
     frame, remarks = _measured(answers, rows, solved_by)
@@ -121,11 +121,11 @@ def _measured(answers: Answers, rows: Sequence[DatasetRow], solved_by: str) -> t
         raise InputError(f"{answers.source}: no answer has a result by {solved_by}: there is nothing to explain")
     remarks = []
     if absent := int((~answers.frame["is_there"]).sum()):
-        remarks.append(f"Left out: {counted(absent, 'answer')} missing from the runs.")
+        remarks.append(f"Left out: {plural(absent, 'answer')} missing from the runs.")
     if unmeasured := len(rated) - len(frame):
         missing = empty or sorted(set(rated["instance_id"]) - set(frame["instance_id"]))
         where = "structure.csv has" if answers.is_original else "There are"
-        remarks.append(f"{where} no measures of {', '.join(missing)}: {counted(unmeasured, 'answer')} left out.")
+        remarks.append(f"{where} no measures of {', '.join(missing)}: {plural(unmeasured, 'answer')} left out.")
     return frame, remarks
 
 
@@ -140,7 +140,7 @@ def fit_logit(frame: "pd.DataFrame", measures: Sequence[str]) -> Fit:
 
     if frame["solved"].nunique() < 2:
         every = "all" if frame["solved"].any() else "none"
-        return Fit(problem=f"{every} of {counted(len(frame), 'answer')} solved: there is nothing to explain")
+        return Fit(problem=f"{every} of {plural(len(frame), 'answer')} solved: there is nothing to explain")
     groups = list(frame["group"].unique())
     frame = frame.assign(group=pd.Categorical(frame["group"], groups))
     names = {"Intercept": INTERCEPT, **{f"Q('{name}')": name for name in measures}}
@@ -191,7 +191,7 @@ def _notes(answers: Answers, fit: Fit, size: dict[str, int], reference: str, sol
     """The estimation of the model, and reasons not to trust it."""
     quality = f", McFadden's pseudo R2 {fit.pseudo_r2:.3f}" if fit.pseudo_r2 is not None else ""
     lines = [
-        f"Counted from {answers.source}: {counted(size['answers'], 'answer')} to {counted(size['papers'], 'paper')}, "
+        f"Counted from {answers.source}: {plural(size['answers'], 'answer')} to {plural(size['papers'], 'paper')}, "
         f"{size['solved']} solved ({RATERS.get(solved_by, solved_by)}){quality}."
     ]
     if fit.problem:
@@ -203,7 +203,7 @@ def _notes(answers: Answers, fit: Fit, size: dict[str, int], reference: str, sol
     rarer, number = min(size["solved"], size["answers"] - size["solved"]), len(fit.terms) - 1
     if number and rarer < EVENTS_A_TERM * number:
         lines.append(
-            f"Few answers: {rarer} of the rarer outcome for {counted(number, 'term')}, "
+            f"Few answers: {rarer} of the rarer outcome for {plural(number, 'term')}, "
             f"{rarer / number:.1f} per term; with fewer than {EVENTS_A_TERM} the estimates are unstable."
         )
     if size["papers"] < FEW_CLUSTERS:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lmrbench_evaluate.judge.opinion import BEST_FIRST
 from lmrbench_evaluate.reports.agreement import PairAgreement
 
-from ..base.shares import Share
+from ..base.proportions import Share
 from ..base.text_table import Table
 from ..original import facts
 from .answers import JUDGE, NOTHING, PEOPLE, Answers

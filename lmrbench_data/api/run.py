@@ -14,8 +14,8 @@ from lmrbench_evaluate.verdict.levels import Level, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
 from ..base.errors import InputError
-from ..base.shares import Share
-from ..base.text import counted
+from ..base.proportions import Share
+from ..base.text import plural
 from ..dataset.result_rows import ResultRow
 from ..loader import FUNCTION
 
@@ -132,7 +132,7 @@ def log_bad_rows(bad: Sequence[BadRow], where: str = "") -> None:
     for row in bad[:MAX_NAMED]:
         _log.warning("bad row: %s", row)
     if len(bad) > MAX_NAMED:
-        _log.warning("%s%s", counted(len(bad) - MAX_NAMED, "more bad row"), where and f"; see {where}")
+        _log.warning("%s%s", plural(len(bad) - MAX_NAMED, "more bad row"), where and f"; see {where}")
 
 
 def report(*runs: Run | str | Path, judge_model: str | None = None, labels: str | Path | None = None) -> "Report":

@@ -20,8 +20,8 @@ from lmrbench_evaluate.verdict.expected import read_expected
 from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
 
 from ..base.errors import ArgumentError, InfraError, InputError
-from ..base.near import did_you_mean
 from ..base.settings import Settings, option
+from ..base.suggestions import did_you_mean
 from ..dataset.load import load_rows, other_config
 from ..dataset.rows import DatasetRow
 from ..loader import Config

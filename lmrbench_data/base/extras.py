@@ -12,7 +12,7 @@ EXTRAS = {
 }
 
 
-def need(extra: str, what: str) -> None:
+def require_extra(extra: str, what: str) -> None:
     """Check that an extra is installed, before work that needs it begins.
 
     Args:

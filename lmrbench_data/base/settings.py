@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 import pydantic
 
 from .errors import ArgumentError
-from .near import did_you_mean
+from .suggestions import did_you_mean
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -37,11 +37,11 @@ def without_middle(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:half]}{note}{text[len(text) - half :]}"
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def plural(number: int, noun: str, nouns: str = "") -> str:
     """Format a number with its noun: "1 row", "2 rows"."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
 
 
-def listed(names: Sequence[str], most: int = 5) -> str:
+def join_names(names: Sequence[str], most: int = 5) -> str:
     """Join names, of which the first are shown: "a, b, c and 4 more"."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..base.settings import Settings, option
-from ..base.text import counted
+from ..base.text import plural
 
 MAX_AMOUNT = 1e12  # larger numbers of tokens or dollars are mistakes
 
@@ -76,7 +76,7 @@ class Budget:
         if self.limit is None:
             return ""
         if self.unknown:
-            return f"cost unknown: {counted(self.unknown, 'request')} without cost, so the cost limit cannot be kept"
+            return f"cost unknown: {plural(self.unknown, 'request')} without cost, so the cost limit cannot be kept"
         return "" if self.spent < self.limit else f"cost limit reached: ${self.spent:.4f} of ${self.limit:g}"
 
     def add(self, tokens: Tokens | None) -> float | None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ..base.text import counted
+from ..base.text import plural
 from ..dataset.load import EMBEDDED, rows_by_config
 from ..generation.settings import AgentSettings
 from .help import GroupedCommand
@@ -105,5 +105,5 @@ def collect(
     emit(
         {"out": str(out), "rows": len(answers), "replaced": replaced, "empty": empty},
         as_json,
-        f"{out}: {counted(len(answers), 'row')} added{instead}; evaluate them with {' and '.join(commands)}",
+        f"{out}: {plural(len(answers), 'row')} added{instead}; evaluate them with {' and '.join(commands)}",
     )

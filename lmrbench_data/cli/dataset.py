@@ -59,7 +59,7 @@ def build(
 
     from ..base.paths import benchmark_folder, benchmark_option
     from ..base.problems import Problem, problem_lines
-    from ..base.text import counted
+    from ..base.text import plural
     from ..dataset.build import write_dataset
     from ..loader import FUNCTION, dataset_sha256, recordings_sha256
     from ..tasks.manifest import load_benchmark
@@ -78,7 +78,7 @@ def build(
             content, recordings = dataset_sha256(found), recordings_sha256(found)
             built.append({"config": config, "rows": len(found), "sha256": content, "recordings": recordings})
             hashes = f"content {content[:12]}, recordings {recordings[:12]}"
-            lines.append(f"{out}: {config}: {counted(len(found), 'row')}, {hashes}")
+            lines.append(f"{out}: {config}: {plural(len(found), 'row')}, {hashes}")
     problems = [problem.as_dict() for problem in (*drafts, *not_proved)]
     emit(
         {"folder": str(out), **built[0], "configs": built, "problems": problems},
@@ -225,7 +225,7 @@ def private(
     from lmrbench_evaluate.sandbox import open_sandbox
 
     from ..base.errors import ArgumentError, LoadError
-    from ..base.text import counted
+    from ..base.text import plural
     from ..dataset.build import refuse_foreign, write_dataset
     from ..loader import dataset_sha256, load_rows
     from ..tasks.experiments import DIFFICULTIES
@@ -267,7 +267,7 @@ def private(
     emit(
         {"folder": str(out), "rows": len(made), "sha256": sha256, "papers": papers},
         as_json,
-        f"{out}: {counted(len(made), 'row')} from {counted(papers, 'paper')}, content {sha256[:12]}",
+        f"{out}: {plural(len(made), 'row')} from {plural(papers, 'paper')}, content {sha256[:12]}",
         f"evaluate with: lmrbench evaluate PREDICTIONS --dataset {out} --config {config}",
     )
 
@@ -296,7 +296,7 @@ def push(
     from ..base.errors import InputError
     from ..base.hub_client import open_hub
     from ..base.paths import benchmark_folder, benchmark_option
-    from ..base.text import counted, listed
+    from ..base.text import join_names, plural
     from ..dataset.publish import plan_push
     from ..dataset.publish import push as carry_out
     from ..tasks.manifest import load_benchmark
@@ -305,18 +305,18 @@ def push(
     _, tasks, rows = _build_configs(benchmark, shown=not as_json)
     if names := [name for config, chosen in tasks.items() for name in unproved(chosen, rows[config])]:
         check = f"lmrbench dataset check{benchmark_option(benchmark or benchmark_folder())} --sandbox docker"
-        raise InputError(f"{facts_of.name}: not checked in Docker: {listed(names, 3)}; run `{check}`")
+        raise InputError(f"{facts_of.name}: not checked in Docker: {join_names(names, 3)}; run `{check}`")
     plan = plan_push(api, repo, rows, facts_of)
     facts: dict[str, Any] = {"repo": repo, "tag": plan.tag, "sha256": plan.sha256, "rows": len(plan.rows)}
     facts |= {"removed": plan.removed, "changes": list(map(vars, plan.changes)), "done": plan.done, "commit": None}
     changed = len({change.instance_id for change in plan.changes})
-    state = "already published" if plan.done else f"{counted(changed, 'row differs', 'rows differ')} from main"
+    state = "already published" if plan.done else f"{plural(changed, 'row differs', 'rows differ')} from main"
     if not as_json:
         for change in plan.changes:
             print_out(f"{change.instance_id}  {change.column or 'row'}: {change.summary}")
         for name in plan.removed:
             print_out(f"{name}: removed from the repository")
-        print_out(f"{repo} {plan.tag}: {counted(len(plan.rows), 'row')}, content {plan.sha256[:12]}; {state}")
+        print_out(f"{repo} {plan.tag}: {plural(len(plan.rows), 'row')}, content {plan.sha256[:12]}; {state}")
     if not (dry_run or plan.done):
         if not (yes or as_json):
             typer.confirm(f"Push to {repo} and tag it {plan.tag}? The tag can never move.", abort=True, err=True)

@@ -10,7 +10,7 @@ from lmrbench_evaluate.runs.settings import JudgeSettings, RunSettings
 
 from ..base.names import file_name
 from ..base.settings import option
-from ..base.text import counted
+from ..base.text import plural
 from .options import BenchmarkFolder, Notes, SandboxKind, options
 from .outcomes import judging_dict, judging_status, report_text, run_status, tokens_line, votes_line
 from .output import Json, emit, progress_bar
@@ -133,7 +133,7 @@ def variants(
     emit(
         calibration.as_dict(),
         as_json,
-        f"{judge.model} (prompt {judge.prompt_version}) on {counted(len(calibration.rated), 'variant')}, {track} track",
+        f"{judge.model} (prompt {judge.prompt_version}) on {plural(len(calibration.rated), 'variant')}, {track} track",
         *calibration.tables(),
         *(f"left out: {count} ({reason})" for reason, count in sorted(calibration.left_out.items())),
         tokens_line(summary),

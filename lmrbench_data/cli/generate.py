@@ -9,7 +9,7 @@ from lmrbench_evaluate.runs.settings import EvaluationSettings, RunSettings
 
 from ..base.names import file_name
 from ..base.settings import option
-from ..base.text import counted
+from ..base.text import plural
 from ..generation.settings import PromptSettings, SamplingSettings
 from ..loader import CONFIGS
 from .options import Notes, SandboxKind, chosen_row, option_of, options
@@ -209,7 +209,7 @@ def _text(settings: SamplingSettings, summary: "SamplingSummary", folder: Path |
     command = f"{command} --out {folder}" if folder else command
     parts = answers_text(settings.out, summary, "answers", command, **counts)
     if summary.cut:
-        cut = counted(summary.cut, "answer was", "answers were")
+        cut = plural(summary.cut, "answer was", "answers were")
         parts.insert(1, f"{cut} cut at the token limit; raise --max-tokens")
     return parts
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.text import counted
+from ..base.text import plural
 from ..dataset.load import EMBEDDED
 from ..loader import FUNCTION
 from .output import print_err
@@ -43,7 +43,7 @@ def report_text(report: "Report", *, notes: bool = False, folder: Path | None = 
     parts += [f"warning: {warning}" for warning in warnings(report)]
     parts.append(scores)
     if not notes:
-        parts.append(f"{counted(len(about), 'note')} on how to read these numbers: add --notes")
+        parts.append(f"{plural(len(about), 'note')} on how to read these numbers: add --notes")
     if folder:
         parts.append(f"results: {folder}/results.jsonl\nreport:  {folder}/report.md")
     return parts
@@ -54,12 +54,12 @@ def run_status(summary: "RunSummary") -> int:
     if summary.stopped:
         print_err(f"incomplete: stopped after repeated infrastructure failures ({summary.stopped})")
     if summary.infra_errors:
-        failed = counted(summary.infra_errors, "infra error")
+        failed = plural(summary.infra_errors, "infra error")
         print_err(f"incomplete: {failed}; re-run the command to retry")
     if summary.stopped or summary.infra_errors:
         return 3
     if summary.bad_rows:
-        bad = counted(len(summary.bad_rows), "prediction row")
+        bad = plural(len(summary.bad_rows), "prediction row")
         print_err(f"{bad} could not be evaluated; all are listed in {summary.path}/run.json")
     return 1 if summary.bad_rows else 0
 
@@ -93,18 +93,18 @@ def answers_text(out: Path, summary: "AnswerSummary", what: str, command: str, *
     return parts
 
 
-def exit_status(summary: "JobSummary", what: str, kept: str, plural: str = "") -> int:
+def exit_status(summary: "JobSummary", what: str, kept: str, nouns: str = "") -> int:
     """Print what is missing and how to resume; return the exit status.
 
     Args:
         what: noun for a failed item, such as "request".
         kept: a clause that says where finished results are.
-        plural: irregular plural of `what`.
+        nouns: irregular plural of `what`.
     """
     if summary.stopped:
         print_err(f"incomplete: {summary.stopped}; {kept}")
     if summary.errors:
-        print_err(f"incomplete: {counted(summary.errors, what, plural)} failed ({summary.first_error})")
+        print_err(f"incomplete: {plural(summary.errors, what, nouns)} failed ({summary.first_error})")
     if not summary.complete:
         limit = "raise the cost limit, or run without one, to resume"
         print_err(limit if summary.out_of_budget else "re-run the command to resume")
@@ -145,9 +145,9 @@ def judging_dict(run: Path, done: "JudgeSummary", scores: "Sequence[ModelScore]"
 def judging_status(done: "JudgeSummary") -> int:
     """Print why answers have no category and how to resume; return the exit status."""
     if count := len(done.malformed):
-        what = counted(count, "malformed answer is", "malformed answers are")
+        what = plural(count, "malformed answer is", "malformed answers are")
         print_err(f"{what} left out: there is no candidate function to judge")
     for reason, count in sorted(Counter(done.not_judged.values()).items()):
-        what = counted(count, "answer is", "answers are")
+        what = plural(count, "answer is", "answers are")
         print_err(f"{what} not judged: {reason}; they count as having no category")
     return exit_status(done, "judgement", "judgements so far are kept")

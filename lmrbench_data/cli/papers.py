@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..base.text import counted
+from ..base.text import plural
 from .options import DatasetSpec
 from .output import Json, emit, print_err, print_out, progress_bar
 
@@ -65,7 +65,7 @@ def fetch(
         f"{here} of {len(chosen)} papers are in {store.folder}",
     )
     for problem, count in Counter(done.problems.values()).items():
-        print_err(f"error: {problem}; {counted(count, 'paper')} not fetched")
+        print_err(f"error: {problem}; {plural(count, 'paper')} not fetched")
     if any(isinstance(problem, UnreachableError) for problem in done.problems.values()):
         print_err("check the network, or add your own PDFs: lmrbench papers add ID FILE")
     if done.problems:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..base.errors import ArgumentError
-from ..base.text import counted
+from ..base.text import plural
 from .options import JudgeModel, Labels, Notes
 from .outcomes import report_text
 from .output import Json, emit, only_runs, print_err, print_markdown
@@ -139,7 +139,7 @@ def _markdown(chosen: "Chosen") -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters.update(in_words=in_words, block=_block, counted=counted)
+    environment.filters.update(in_words=in_words, block=_block, plural=plural)
     environment.filters["word"] = lambda outcome: named.get(outcome, outcome)
     environment.filters["difference"] = lambda lines: "\n".join(f"{signs.get(at.kind, ' ')} {at.text}" for at in lines)
     passed, judged = sum(outcome in ("robust", "reproduced") for _, outcome in chosen.samples), chosen.answer.judgement

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..base.text import counted
+from ..base.text import plural
 from .options import DatasetSpec, Workers, Yes
 from .output import Json, emit, print_err, print_out, progress_bar
 
@@ -41,7 +41,7 @@ def submit(
     where, size = f"{dataset}@{plan.dataset.tag}", sum(map(len, plan.files.values()))
     if not as_json:
         shown = [f"{name}  {len(content)} bytes" for name, content in sorted(plan.files.items())]
-        about = f"run {plan.run_id} of {plan.user}: dataset {where}, {counted(len(plan.rows), 'row')}, {size} bytes"
+        about = f"run {plan.run_id} of {plan.user}: dataset {where}, {plural(len(plan.rows), 'row')}, {size} bytes"
         emit(None, as_json, *tables(make_report([run]))[:2], *shown, about)
     result: dict[str, object] = {"run_id": plan.run_id, "rows": len(plan.rows), "bytes": size}
     result |= {"dataset": where, "pull_request": None}
@@ -100,7 +100,7 @@ def verify(
     with progress_bar("verifying", shown=not as_json) as progress:
         summary, verified = repeat(submission, dataset, workers=workers, fresh_seeds=fresh_seeds, progress=progress)
     if verified is None:
-        reason = summary.stopped or counted(summary.infra_errors, "infra error")
+        reason = summary.stopped or plural(summary.infra_errors, "infra error")
         print_err(f"incomplete: {reason}; re-run the command to resume")
         raise typer.Exit(3)
     rows, differing, memorised = len(verified.rows), verified.differing, len(verified.memorised)
@@ -128,4 +128,4 @@ def space(folder: Annotated[Path, typer.Argument(help="New folder.", file_okay=F
     """
     from lmrbench_evaluate.hub.layout import write_space
 
-    print_out(f"written: {folder}, {counted(len(write_space(folder)), 'file')}")
+    print_out(f"written: {folder}, {plural(len(write_space(folder)), 'file')}")

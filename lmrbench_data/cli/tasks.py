@@ -99,11 +99,11 @@ def lint(names: TaskNames = None, benchmark: BenchmarkFolder = None, as_json: Js
     from lmrbench_evaluate.checks.lint import lint_tasks
 
     from ..base.problems import problem_lines
-    from ..base.text import counted
+    from ..base.text import plural
 
     tasks, problems = lint_tasks(names or (), benchmark)
-    count = counted(len(problems), "problem") if problems else "no problems"
-    lines = *problem_lines(problems), f"{counted(tasks, 'task')}, {count}"
+    count = plural(len(problems), "problem") if problems else "no problems"
+    lines = *problem_lines(problems), f"{plural(tasks, 'task')}, {count}"
     emit([problem.as_dict() for problem in problems], as_json, *lines)
     if problems:
         raise typer.Exit(1)
@@ -142,7 +142,7 @@ def harbor(settings: HarborSettings, as_json: Json = False) -> None:
 
     Example: lmrbench export harbor tasks --config method
     """
-    from ..base.text import counted
+    from ..base.text import plural
     from ..export.harbor import export_harbor
 
     kept = f"finished folders are in {settings.out}"
@@ -151,6 +151,6 @@ def harbor(settings: HarborSettings, as_json: Json = False) -> None:
     emit(
         {"folder": str(settings.out), "instances": instances},
         as_json,
-        f"{settings.out}: {counted(len(instances), 'task')}",
+        f"{settings.out}: {plural(len(instances), 'task')}",
         f"run with: harbor run -p {settings.out} -a AGENT -m MODEL",
     )

@@ -6,8 +6,8 @@ from typing import Annotated, NotRequired, TypedDict
 
 from ..base.configurations import configuration_of, configurations_with
 from ..base.errors import ArgumentError, InputError
-from ..base.near import did_you_mean
-from ..base.shares import CONTRACT
+from ..base.proportions import CONTRACT
+from ..base.suggestions import did_you_mean
 from ..loader import FUNCTION, row_sha256
 from ..tasks.experiments import EASY
 

@@ -10,7 +10,7 @@ from lmrbench_evaluate.predictions.prediction import AnswerKey
 from ..base.errors import ArgumentError
 from ..base.jsonl import Ledger
 from ..base.names import clean_name
-from ..base.text import counted
+from ..base.text import plural
 from ..chat.budget import Budget, Spent
 from ..chat.endpoint import JobSettings
 from ..chat.jobs import JobSummary
@@ -35,7 +35,7 @@ class AnswerSummary(JobSummary):
         """The amount spent, for a table."""
         if self.cost_usd is None or (self.unknown_costs and not self.cost_usd):
             return "unknown"
-        unknown = f", and {counted(self.unknown_costs, 'request')} of unknown cost" if self.unknown_costs else ""
+        unknown = f", and {plural(self.unknown_costs, 'request')} of unknown cost" if self.unknown_costs else ""
         return f"{self.cost_usd:.4f} USD{unknown}"
 
 

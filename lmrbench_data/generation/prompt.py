@@ -19,7 +19,7 @@ from typing import Any
 
 from ..base.configurations import CONFIGURATIONS, configuration_of
 from ..base.errors import ArgumentError, InputError
-from ..base.shares import CONTRACT
+from ..base.proportions import CONTRACT
 from ..chat.client import CHARACTERS_PER_TOKEN, Message
 from ..dataset.rows import DatasetRow, contract_of, goals_of
 from ..loader import FUNCTION, File, read_archive

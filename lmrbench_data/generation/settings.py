@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from lmrbench_evaluate.runs.settings import Config, Dataset
 
-from ..base import shares
+from ..base import proportions
 from ..base.names import file_name
 from ..base.settings import Settings, option
 from ..chat.endpoint import JobSettings, RequestSettings
@@ -14,7 +14,7 @@ from ..chat.server import address, server_name
 from ..dataset.result_rows import setting_label
 from ..loader import FUNCTION
 
-Track = Annotated[shares.Track, option(..., "'paper', or 'contract' to also show the contract.")]
+Track = Annotated[proportions.Track, option(..., "'paper', or 'contract' to also show the contract.")]
 
 
 class RowSettings(Settings):

@@ -21,7 +21,7 @@ from ..base.configurations import configuration_of
 from ..base.errors import InputError
 from ..base.files import read_regular, write_atomically
 from ..base.git import run_git
-from ..base.shares import CONTRACT
+from ..base.proportions import CONTRACT
 from ..dataset.masked import lacks_helpers, other_masked_functions
 from ..dataset.rows import DatasetRow, contract_of
 from ..loader import File, read_archive, unpack

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import InputError
-from ..base.extras import need
-from ..base.limited import Limits, call_limited
+from ..base.extras import require_extra
+from ..base.limited_calls import Limits, call_limited
 
 #: Changes whenever the text of a PDF changes.
 PARSER = "3"
@@ -29,7 +29,7 @@ def parse_pdf(path: Path, form: str, pages: str = "") -> str:
         pages: such as `1-9` or `1-9,12`; all by default.
     """
     if form == "pdf-markdown":
-        need("papers", "a PDF as Markdown")
+        require_extra("papers", "a PDF as Markdown")
     chosen = _page_numbers(pages)
     try:
         return call_limited(read_pdf, str(path), form, chosen, limits=LIMITS)

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..base.errors import InputError
 from ..base.paths import benchmark_option
-from ..base.shares import CONTRACT
-from ..base.text import counted
+from ..base.proportions import CONTRACT
+from ..base.text import plural
 from ..loader import METHOD
 from .manifest import load_benchmark
 from .recordings import last_recording
@@ -47,7 +47,7 @@ def task_facts(tasks: Sequence[Task]) -> list[dict[str, Any]]:
 def goal_text(goals: Sequence[str]) -> str:
     """Return a goal function, or the number of them, for a table."""
     files = {goal.partition(":")[0] for goal in goals}
-    return goals[0] if len(goals) == 1 else f"{len(goals)} functions in {counted(len(files), 'file')}"
+    return goals[0] if len(goals) == 1 else f"{len(goals)} functions in {plural(len(files), 'file')}"
 
 
 def view_instances(name: str, track: str, benchmark: Path | None = None) -> list[dict[str, Any]]:

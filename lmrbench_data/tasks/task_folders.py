@@ -13,10 +13,10 @@ from typing import Any
 
 from ..base.archive import read_tree
 from ..base.errors import ArgumentError, InputError
-from ..base.near import did_you_mean
 from ..base.paths import benchmark_folder, benchmark_option
 from ..base.source import SourceError
 from ..base.strict_yaml import check, read_yaml
+from ..base.suggestions import did_you_mean
 from ..loader import CONFIGS, COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED
 from .choices import read_choices, read_text
 from .method_file import METHOD_FILE, altered_id, instance_facts, read_counterfactuals, read_method, read_underspecified

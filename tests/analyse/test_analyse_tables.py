@@ -13,7 +13,7 @@ from lmrbench_data.analyse.answers import (
 )
 from lmrbench_data.analyse.result import Analysis
 from lmrbench_data.analyse.tables import ALL, BOTH, make_tables
-from lmrbench_data.base.shares import cross_table, kappa, wilson
+from lmrbench_data.base.proportions import cross_table, kappa, wilson
 from lmrbench_data.original import facts
 from lmrbench_evaluate.judge.opinion import BEST_FIRST
 from lmrbench_evaluate.reports.annotations import Annotation, Category

@@ -10,7 +10,7 @@ import pytest
 
 from lmrbench_data.base.child import Child, clean_environment, frame
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.limited import Limits, call_limited, call_on_answer
+from lmrbench_data.base.limited_calls import Limits, call_limited, call_on_answer
 from support.sandboxes import until
 
 

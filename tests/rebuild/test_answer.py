@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lmrbench_data.base.archive import pack
 from lmrbench_data.base.source import MalformedAnswerError, find_function
-from lmrbench_data.base.text import counted
+from lmrbench_data.base.text import plural
 from lmrbench_data.loader import File
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.rebuild import answer as answers
@@ -207,7 +207,7 @@ def test_demo_below_the_answer_is_left_out_with_a_note(demo: str) -> None:
     for answer in (f"{BODY}\n\n{demo}\n", f"So:\n```python\n{BODY}\n# Try it\n{demo}\n```\n"):
         files, note = answers.splice_function({"goal.py": MASKED}, "scale", answer)
         assert run(files["goal.py"])["after"]([1.0]) == [0.0]
-        assert note == f"left out below the last definition: {counted(DEMOS[demo], 'statement')}"
+        assert note == f"left out below the last definition: {plural(DEMOS[demo], 'statement')}"
 
 
 @pytest.mark.parametrize("constant", NEEDED)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.shares import cross_table, kappa
+from lmrbench_data.base.proportions import cross_table, kappa
 from lmrbench_evaluate.judge.opinion import BEST_FIRST
 from lmrbench_evaluate.reports.agreement import measure_agreement
 from lmrbench_evaluate.reports.annotations import Annotation, read_annotations

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import lmrbench_data as lmr
-from lmrbench_data.base.shares import Share
+from lmrbench_data.base.proportions import Share
 from lmrbench_data.dataset.build import build_rows, write_dataset
 from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
 from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED, row_sha256

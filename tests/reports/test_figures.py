@@ -107,7 +107,7 @@ def test_figures_show_the_numbers_of_the_report(report: Report) -> None:
         ends = score["overall"]["reproduced"]["ci95"]
         assert bars.get_segments()[0][:, 1] == pytest.approx([100 * end for end in ends], abs=0.01), "of pass@1"
     labels = drawn["scores"].get_legend_handles_labels()[1]
-    assert labels == ["robust", "reproduced with 95 % CI"]
+    assert labels == ["robust", "reproduced with 95% CI"]
     stated = [(score["spending"]["cost_usd"], score["overall"]) for score in scores if score["spending"]]
     assert [line.get_xydata().tolist() for line in drawn["cost"].lines] == [
         [[pytest.approx(cost["sum"] / cost["answers"]), pytest.approx(100 * overall["reproduced"]["share"], abs=0.01)]]
@@ -126,7 +126,7 @@ def test_tables_hold_the_numbers_of_the_report(report: Report, folder: Path) -> 
             share = score["overall"][level]
             assert float(row[level.capitalize()]) == pytest.approx(100 * share["share"], abs=0.01)
             low, high = (100 * bound for bound in share["ci95"])
-            assert row[f"{level.capitalize()}, 95 % CI"] == f"[{low:.0f}, {high:.0f}]"
+            assert row[f"{level.capitalize()}, 95% CI"] == f"[{low:.0f}, {high:.0f}]"
 
 
 def test_latex_escapes_names(folder: Path) -> None:

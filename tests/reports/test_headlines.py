@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lmrbench_data.base.shares import percent
+from lmrbench_data.base.proportions import percent
 from lmrbench_evaluate.reports.html import headlines
 from lmrbench_evaluate.reports.paired import ALPHA
 from lmrbench_evaluate.reports.report import make_report

@@ -10,7 +10,7 @@ from lmrbench_data.analyse.errors.ask import ask_why
 from lmrbench_data.analyse.familiarity import measure_probabilities
 from lmrbench_data.analyse.structure import task_measures
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.shares import Share
+from lmrbench_data.base.proportions import Share
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_evaluate.runs.settings import JudgeSettings
 from support.command_line import in_process

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.base.shares import wilson
+from lmrbench_data.base.proportions import wilson
 from lmrbench_evaluate.hub.layout import write_space
 from lmrbench_evaluate.hub.record import Entry, Record, Score, Task, TaskResult
 from support.hub_server import Hub

@@ -14,7 +14,7 @@ import pytest
 
 import lmrbench_data as lmr
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.extras import EXTRAS, need
+from lmrbench_data.base.extras import EXTRAS, require_extra
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.loader import dataset_sha256, recordings_sha256
 
@@ -179,9 +179,9 @@ def test_import_is_cheap_and_every_name_resolves() -> None:
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_a_missing_extra_is_one_line_that_names_it(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if extra != "agents":  # the tests have all others
-        need(extra, "this")
+        require_extra(extra, "this")
     monkeypatch.setitem(EXTRAS, extra, ("not_there_at_all",))
     with pytest.raises(
         InputError, match=rf"^this needs the extra `{extra}` .*: pip install 'lmrbench-data\[{extra}\]'$"
     ):
-        need(extra, "this")
+        require_extra(extra, "this")

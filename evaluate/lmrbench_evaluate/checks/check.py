@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.jobs import Progress, run_jobs
-from lmrbench_data.base.text import counted
+from lmrbench_data.base.text import plural
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.recordings import read_recording
@@ -127,7 +127,7 @@ def _finish(checked: Plan, quick: bool, record: bool) -> str:
     trials = [finding for finding in checked.findings if finding.is_trial]
     state = "error" if not checked.is_sound else "no error found, nothing proved" if quick else "ok"
     good = sum(not finding.is_error for finding in trials)
-    return f"{state}, {good} of {counted(len(trials), 'trial')} as expected"
+    return f"{state}, {good} of {plural(len(trials), 'trial')} as expected"
 
 
 def plan(

@@ -12,7 +12,7 @@ from lmrbench_data.base.configurations import CARELESS, WRONG
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.source import FunctionNode, block_end, find_function, first_line, parse, split_lines
-from lmrbench_data.base.text import counted
+from lmrbench_data.base.text import plural
 from lmrbench_data.tasks.task import Instance, Task
 
 #: Maximum number of words of an instruction, which asks for a method and does not dictate its code.
@@ -93,7 +93,7 @@ def _variant_problems(task: Task, instance: Instance) -> Iterator[Problem]:
         paths = task.variants(instance, kind)
         folder = f"variants/{instance.instance_id}/{kind}"
         if len(paths) < least:
-            yield problem(kind, f"{counted(len(paths), 'variant')}, at least {least} needed; add some to {folder}")
+            yield problem(kind, f"{plural(len(paths), 'variant')}, at least {least} needed; add some to {folder}")
         for path in [file for each in paths for file in (sorted(each.rglob("*.py")) if each.is_dir() else [each])]:
             text = read_variant(path)
             if text is None:

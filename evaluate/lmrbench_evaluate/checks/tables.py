@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.text import counted
+from lmrbench_data.base.text import plural
 from lmrbench_data.loader import File
 from lmrbench_data.tasks.choices import with_options
 from lmrbench_data.tasks.experiments import EASY, HARD, MARGIN, ROUNDING, SILENT, Tables, table_cases
@@ -212,11 +212,15 @@ def table_errors(
         elif crashed:
             error = f"{crashed[0]} makes no table; every combination of options has to run"
         least = min((largest_gap(recorded, tables) for _, tables in own if tables is not None), default=math.inf)
-        yield f"tables, {kind}", error, f"{counted(len(own), kind[:-1])} told apart, the nearest by {least:.2g}"
+        yield f"tables, {kind}", error, f"{plural(len(own), kind[:-1])} told apart, the nearest by {least:.2g}"
     if moved := [tables for run, tables in others if run.kind == "last bit"]:
         worst = max(math.inf if tables is None else largest_gap(recorded, tables) for tables in moved)
         error = f"a cell moves by {worst:.1g}; choose experiments that are not chaotic" if worst > ROUNDING else ""
-        yield "tables, last bit", error, f"{counted(len(moved), 'function')} changed, cells move by {worst:.1g} or less"
+        yield (
+            "tables, last bit",
+            error,
+            f"{plural(len(moved), 'function')} changed, cells move by {worst:.1g} or less",
+        )
     if instance.difficulty != EASY and len(made) == len(runs):
         opened = _Open(task, instance)
         known = dict(zip((run.chosen for run in runs), made, strict=True))

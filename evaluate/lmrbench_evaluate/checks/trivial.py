@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lmrbench_data.base.text import counted
+from lmrbench_data.base.text import plural
 from lmrbench_data.dataset.rows import DatasetRow
 
 from ..verdict.compare import Comparison, first_difference
@@ -53,7 +53,7 @@ def note_on_seeds(row: DatasetRow) -> Finding:
     constant = [case["name"] for case in cases if not case["varies"]]
     core = [case["name"] for case in cases if case["core"] and not case["varies"]]
     error = f"core cases must vary with the seed: {', '.join(core)}" if core else ""
-    note = f"{len(cases) - len(constant)} of {counted(len(cases), 'case')} vary with the seed"
+    note = f"{len(cases) - len(constant)} of {plural(len(cases), 'case')} vary with the seed"
     note += f"; constant: {', '.join(constant)}" if constant else ""
     return Finding.of(row["instance_id"], SEEDS, error, note)
 
@@ -65,15 +65,15 @@ def note_on_trivial_answers(row: DatasetRow) -> Finding:
         StreamError: the recording is damaged.
     """
 
-    def listed(weak: Sequence[Weakness]) -> str:
+    def join_names(weak: Sequence[Weakness]) -> str:
         return "; ".join(f"{item.case} ({', '.join(item.passing)})" for item in weak)
 
     every = list(weaknesses(row))
     core, contract = ([item for item in every if item.core is core] for core in (True, False))
     number = sum(not case["core"] for case in row["tests"]["cases"])
     note = f"no core case passes them, {len(contract)} of {number} contract cases do"
-    error = f"core cases must refuse them: {listed(core)}" if core else ""
-    note += f": {listed(contract)}" if contract else ""
+    error = f"core cases must refuse them: {join_names(core)}" if core else ""
+    note += f": {join_names(contract)}" if contract else ""
     return Finding.of(row["instance_id"], TRIVIAL, error, note)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lmrbench_data.base.errors import InfraError, InputError, LMRBenchError
 from lmrbench_data.base.hub_client import hub_errors, open_hub
-from lmrbench_data.base.text import counted, error_line, one_line
+from lmrbench_data.base.text import error_line, one_line, plural
 from lmrbench_data.base.version import __version__
 from lmrbench_data.chat.client import ChatClient
 from lmrbench_data.chat.endpoint import Endpoint
@@ -146,7 +146,7 @@ def _memory(workers: int) -> Iterator[Finding]:
     if available is None:
         yield Finding("memory", Severity.NOTE, "unknown on this system")
         return
-    text = f"{available / 1e9:.1f} GB available; {counted(workers, 'worker')} may use {workers * each / 1e9:.1f} GB"
+    text = f"{available / 1e9:.1f} GB available; {plural(workers, 'worker')} may use {workers * each / 1e9:.1f} GB"
     if available >= workers * each:
         yield Finding("memory", Severity.OK, text)
     else:

@@ -14,8 +14,8 @@ from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.hub_client import LostAnswerError, hub_errors
 from lmrbench_data.base.names import PLAIN
 from lmrbench_data.base.paths import cards_folder
-from lmrbench_data.base.shares import TRACKS
-from lmrbench_data.base.text import counted, one_line
+from lmrbench_data.base.proportions import TRACKS
+from lmrbench_data.base.text import one_line, plural
 
 from ..predictions.prediction import AnswerKey
 from ..reports import stats
@@ -117,7 +117,7 @@ def table_faults(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     if trackless := [row for row in rows if row["track"] not in TRACKS]:
         more = f" and {len(trackless) - 1} more" if len(trackless) > 1 else ""
         faults.append(
-            f"{len(trackless)} of {counted(len(rows), 'row')} without a track ({row_name(trackless[0])}{more}); "
+            f"{len(trackless)} of {plural(len(rows), 'row')} without a track ({row_name(trackless[0])}{more}); "
             f"set `track` to {' or '.join(TRACKS)} in these predictions and evaluate again"
         )
     samples = Counter(AnswerKey.of(row).row._replace(sample=0) for row in rows)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.hub_client import Committed, check_rights, hub_errors, open_pull_request, tags
-from lmrbench_data.base.text import counted, one_line
+from lmrbench_data.base.text import one_line, plural
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.loader import CONFIGS, LoadError, read_card_stamp
@@ -109,7 +109,7 @@ def _faults(run: Path, facts: Mapping[str, Any], rows: Sequence[ResultRow], inst
     if facts["timeout_scale"] != 1:
         yield f"its time limits were scaled by {facts['timeout_scale']}"
     if missing := set(instances) - set(facts["scope"]):
-        yield f"its scope lacks {len(missing)} of {counted(len(instances), 'instance')} ({min(missing)})"
+        yield f"its scope lacks {len(missing)} of {plural(len(instances), 'instance')} ({min(missing)})"
     if unknown := set(facts["scope"]) - set(instances):
         yield f"its scope names unknown instances ({min(unknown)})"
     if facts.get("predictions") in ("gold", "masked"):

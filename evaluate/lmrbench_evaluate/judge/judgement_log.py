@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import now
 from lmrbench_data.base.jsonl import Ledger
-from lmrbench_data.base.near import did_you_mean
+from lmrbench_data.base.suggestions import did_you_mean
 from lmrbench_data.chat.budget import Spent
 
 from ..predictions.prediction import UNSTATED, AnswerKey

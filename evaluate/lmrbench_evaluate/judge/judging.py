@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.jobs import Progress
-from lmrbench_data.base.near import did_you_mean
+from lmrbench_data.base.suggestions import did_you_mean
 from lmrbench_data.dataset.rows import DatasetRow, config_of
 from lmrbench_data.loader import FUNCTION
 

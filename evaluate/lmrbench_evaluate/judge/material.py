@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lmrbench_data.base.errors import InputError, LMRBenchError
-from lmrbench_data.base.limited import call_limited
-from lmrbench_data.base.shares import CONTRACT
+from lmrbench_data.base.limited_calls import call_limited
+from lmrbench_data.base.proportions import CONTRACT
 from lmrbench_data.base.text import without_middle
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of, is_method
 from lmrbench_data.loader import File, read_archive

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError
-from lmrbench_data.base.near import did_you_mean
+from lmrbench_data.base.suggestions import did_you_mean
 from lmrbench_data.dataset.result_rows import PredictionRow
 
 from .sources import WORDS, Source

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.text import counted, error_line
+from lmrbench_data.base.text import error_line, plural
 from lmrbench_data.dataset.result_rows import setting_label
 
 if TYPE_CHECKING:
@@ -67,9 +67,7 @@ def log_rows(paths: list[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
         except Exception as error:  # a damaged log may raise anything
             raise InputError(f"{path}: not a log that Inspect can read ({error_line(error)})") from error
     if missing - answered:
-        _log.warning(
-            "%s without an answer; `inspect eval-retry` asks again", counted(len(missing - answered), "sample")
-        )
+        _log.warning("%s without an answer; `inspect eval-retry` asks again", plural(len(missing - answered), "sample"))
 
 
 def is_unanswered(output: "ModelOutput") -> bool:

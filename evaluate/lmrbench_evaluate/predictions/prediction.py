@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import ArgumentError
-from lmrbench_data.base.shares import TRACKS
+from lmrbench_data.base.proportions import TRACKS
 from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
 from lmrbench_data.loader import read_archive
 

@@ -15,9 +15,9 @@ from typing import Any, cast
 
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.names import MAX_NAME, clean_name
-from lmrbench_data.base.near import did_you_mean
-from lmrbench_data.base.shares import TRACKS
-from lmrbench_data.base.text import counted, listed
+from lmrbench_data.base.proportions import TRACKS
+from lmrbench_data.base.suggestions import did_you_mean
+from lmrbench_data.base.text import join_names, plural
 from lmrbench_data.dataset.load import other_config
 from lmrbench_data.dataset.rows import DatasetRow
 
@@ -96,7 +96,7 @@ def read_predictions(
     if bad > MAX_BAD_ROWS:
         yield BadRow(source_name(source), f"{bad - MAX_BAD_ROWS} more rows cannot be evaluated")
     if numbered := sum(is_further for _, is_further in held):
-        message = f"{counted(numbered, 'row')} without `sample` counted as further samples of their instances"
+        message = f"{plural(numbered, 'row')} without `sample` counted as further samples of their instances"
         _log.warning("predictions %r: %s", source_name(source), message)
 
 
@@ -104,7 +104,7 @@ def wrong_columns(columns: Iterable[str], missing: str = "function") -> str:
     """Return what to do about rows with these columns, for a message."""
     names = list(columns)
     other = next((name for name in names if name not in KEYS), "completion")
-    return f"its columns are {listed(names, MAX_COLUMNS)}; rename one, such as --map {other}={missing}"
+    return f"its columns are {join_names(names, MAX_COLUMNS)}; rename one, such as --map {other}={missing}"
 
 
 def prediction_of(place: str, raw: Any, instances: Collection[str], dataset: str = "") -> Prediction | BadRow:

@@ -6,7 +6,7 @@ import symtable
 from collections.abc import Iterator
 
 from lmrbench_data.base.source import FunctionNode, parse, split_lines
-from lmrbench_data.base.text import counted
+from lmrbench_data.base.text import plural
 
 _BUILTINS = set(dir(builtins))
 
@@ -35,7 +35,7 @@ def without_demo(code: str, file: str, *, is_whole: bool = False) -> tuple[str, 
         first, end = node.lineno - 1, node.end_lineno or 0
         before, behind = lines[first].encode()[: node.col_offset], lines[end - 1].encode()[node.end_col_offset :]
         lines[first:end] = [f"{before.decode()}pass{behind.decode()}", *[""] * (end - 1 - first)]
-    return "".join(lines), f"left out below the last definition: {counted(len(demo), 'statement')}" if demo else ""
+    return "".join(lines), f"left out below the last definition: {plural(len(demo), 'statement')}" if demo else ""
 
 
 def _kept(below: list[ast.stmt], own: symtable.SymbolTable, others: set[str], repeated: set[str]) -> set[ast.stmt]:

@@ -11,7 +11,7 @@ from typing import NamedTuple, get_args
 
 from lmrbench_data.base.source import FunctionNode, MalformedAnswerError, SourceError, indentation, parse, split_lines
 from lmrbench_data.base.splice import WRAPPER, wrappers
-from lmrbench_data.base.text import listed
+from lmrbench_data.base.text import join_names
 
 _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 #: Marks of chat templates, such as <|im_end|>, which servers should have removed.
@@ -134,7 +134,7 @@ def join_blocks(blocks: Sequence[Block], chosen: Collection[int]) -> tuple[dict[
             waiting.append(block)
         else:
             left_out.append(f"{block.number} (not only imports, definitions and constants)")
-    return codes, f"blocks left out of the answer: {listed(left_out, 10)}" if left_out else ""
+    return codes, f"blocks left out of the answer: {join_names(left_out, 10)}" if left_out else ""
 
 
 def _fenced_blocks(text: str) -> Iterator[tuple[str, str, int]]:

@@ -14,7 +14,7 @@ from lmrbench_data.base.archive import IGNORED_PARTS, read_tree
 from lmrbench_data.base.errors import LMRBenchError, LoadError
 from lmrbench_data.base.git import GitError, GitLimitError, empty_git_directory, run_git
 from lmrbench_data.base.source import MalformedAnswerError
-from lmrbench_data.base.text import listed
+from lmrbench_data.base.text import join_names
 from lmrbench_data.loader import File, check_path, write_files
 
 #: git searches for the place of each hunk, and its time grows with the square of the size of a hostile patch.
@@ -142,7 +142,7 @@ def _apply(patch: str, files: Collection[str], folder: Path, *options: str) -> l
             left_out.append(name)
         elif is_binary:
             raise MalformedAnswerError(f"the patch changes the binary file {name[:100]!r}; only text can be patched")
-    shown = f"as by-products of running code: {listed([ascii(name[:80])[1:-1] for name in left_out])}"
+    shown = f"as by-products of running code: {join_names([ascii(name[:80])[1:-1] for name in left_out])}"
     if len(left_out) == len(names):
         raise MalformedAnswerError("the patch is empty" + (f" (left out {shown})" if left_out else ""))
     git(*(f"--exclude={glob.escape(name)}" for name in left_out))

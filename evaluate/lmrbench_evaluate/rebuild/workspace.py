@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from lmrbench_data.base.configurations import configuration_of
-from lmrbench_data.base.limited import call_on_answer
+from lmrbench_data.base.limited_calls import call_on_answer
 from lmrbench_data.base.source import MalformedAnswerError, SourceError, python_text
 from lmrbench_data.dataset.rows import DatasetRow, goals_of
 from lmrbench_data.loader import File, LoadError, check_path, read_archive, tar_bytes

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from lmrbench_data.base.shares import Share, cross_table, kappa
+from lmrbench_data.base.proportions import Share, cross_table, kappa
 
 from ..judge.opinion import BEST_FIRST
 from ..predictions.prediction import AnswerKey

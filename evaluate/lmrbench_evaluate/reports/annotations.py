@@ -15,7 +15,7 @@ from pydantic import Field, StringConstraints, ValidationError
 from pydantic.dataclasses import dataclass
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.shares import Track
+from lmrbench_data.base.proportions import Track
 
 from ..judge.opinion import Category, read_category
 from ..predictions.prediction import AnswerKey

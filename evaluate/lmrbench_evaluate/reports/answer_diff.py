@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import LMRBenchError
-from lmrbench_data.base.limited import call_on_answer
+from lmrbench_data.base.limited_calls import call_on_answer
 from lmrbench_data.base.source import FunctionNode, block_end, find_function, first_line, parse, split_lines
 from lmrbench_data.base.splice import bound_names
-from lmrbench_data.base.text import counted
+from lmrbench_data.base.text import plural
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of
 from lmrbench_data.loader import read_archive
 
@@ -136,4 +136,4 @@ def _lines(before: list[str], after: list[str]) -> Iterator[DiffLine]:
 
 
 def _more(count: int) -> list[DiffLine]:
-    return [DiffLine("note", counted(count, "more line"))] if count > 0 else []
+    return [DiffLine("note", plural(count, "more line"))] if count > 0 else []

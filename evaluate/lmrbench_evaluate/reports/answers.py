@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InputError, LMRBenchError
-from lmrbench_data.base.near import did_you_mean
+from lmrbench_data.base.suggestions import did_you_mean
 from lmrbench_data.base.text import error_line, without_middle
 from lmrbench_data.dataset.result_rows import CaseRow, ChoiceRow, PartRow, ResultRow
 from lmrbench_data.dataset.rows import DatasetRow

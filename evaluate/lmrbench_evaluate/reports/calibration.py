@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from lmrbench_data.base.configurations import CARELESS, PLAIN, VALID, WRONG
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.jobs import Progress
-from lmrbench_data.base.shares import CONTRACT, PAPER, Share, cross_table, kappa
+from lmrbench_data.base.proportions import CONTRACT, PAPER, Share, cross_table, kappa
 from lmrbench_data.base.text_table import Table
 from lmrbench_data.dataset.rows import DatasetRow, check_instances
 from lmrbench_data.tasks.task import Task

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from lmrbench_data.base.names import child_path
-from lmrbench_data.base.shares import Interval, Share, wilson
+from lmrbench_data.base.proportions import Interval, Share, wilson
 from lmrbench_data.base.text import one_line
 from lmrbench_data.base.text_table import csv_cell
 from lmrbench_data.tasks.guessing import chance, reciting
@@ -188,14 +188,14 @@ def _forest(
     share: Callable[[ModelScore], Share],
     others: Mapping[str, Callable[[ModelScore], float | None]],
 ) -> Figure | None:
-    """Draw a row per model: a share with its 95 % interval, and other values as diamonds."""
+    """Draw a row per model: a share with its 95% interval, and other values as diamonds."""
     if not scores:
         return None
     figure, axes = _rows([name for name, _ in scores], label + only_difficulty(score for _, score in scores))
     places = list(range(len(scores)))
     shares = [share(score) for _, score in scores]
     values, *lengths = zip(*(_percent(item.value, item.interval) for item in shares), strict=True)
-    main = f"{label.split()[-1]} with 95 % CI"
+    main = f"{label.split()[-1]} with 95% CI"
     axes.errorbar(values, places, xerr=lengths, fmt="o", color=COLOURS[0], ms=4, label=main, clip_on=False)
     for name, value in others.items():
         shown = [100 * (value(score) or 0) for _, score in scores]
@@ -223,7 +223,7 @@ def _plot() -> tuple[Figure, Axes]:
 
 
 def _rows(names: Sequence[str], label: str) -> tuple[Figure, Axes]:
-    """Return a plot from 0 to 100 % with a row for each name, the first on top."""
+    """Return a plot from 0 to 100% with a row for each name, the first on top."""
     labels = [textwrap.fill(name, 20) for name in names]
     height = max(label.count("\n") + 2 for label in labels) * LINE
     figure = Figure(figsize=(WIDTH, AXIS + height * len(names)))
@@ -257,7 +257,7 @@ def _tables(report: ReportData) -> dict[str, pd.DataFrame]:
         for level in levels(report.scores):
             share, title = score.overall.share(level), str(level).capitalize()
             record[title] = 100 * (share.value or 0) if score.overall.graded else None
-            record[f"{title}, 95 % CI"] = _bounds(share.interval)
+            record[f"{title}, 95% CI"] = _bounds(share.interval)
         scores.append(record)
     for score in report.scores:
         model = _name(score, report.scores)
@@ -270,7 +270,7 @@ def _tables(report: ReportData) -> dict[str, pd.DataFrame]:
             "First": one_line(pair.first),
             "Second": one_line(pair.second),
             "Difference": 100 * pair.difference,
-            "95 % CI": _bounds(pair.interval),
+            "95% CI": _bounds(pair.interval),
             "p": f"{pair.p:.2g}",
             "p (Holm)": f"{pair.p_holm:.2g}",
             "n": pair.instances,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lmrbench_data.base.shares import Interval
+from lmrbench_data.base.proportions import Interval
 
 from ..verdict.levels import Level
 from ..verdict.verdict import Status

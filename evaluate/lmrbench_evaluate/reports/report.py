@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InputError
-from lmrbench_data.base.extras import need
+from lmrbench_data.base.extras import require_extra
 from lmrbench_data.base.files import write_atomically
-from lmrbench_data.base.text import counted
+from lmrbench_data.base.text import plural
 from lmrbench_data.base.text_table import csv_cell, escape, markdown_table
 from lmrbench_data.loader import FUNCTION
 
@@ -49,7 +49,7 @@ class Report(ReportData):
             lines.append(f"- run {escape(facts['run_id'])}: {_run_line(facts)}")
             if bad := facts.get("bad_rows"):
                 lines.append(
-                    f"  - {counted(len(bad), 'prediction row')} could not be evaluated; see `bad_rows` in run.json"
+                    f"  - {plural(len(bad), 'prediction row')} could not be evaluated; see `bad_rows` in run.json"
                 )
         for title, table in tables(self):
             lines += ["", f"## {title}", "", *markdown_table(*table)]
@@ -97,7 +97,7 @@ class Report(ReportData):
         Raises:
             InputError: the extra `report` is not installed, or a run folder is damaged.
         """
-        need("report", "the HTML report")
+        require_extra("report", "the HTML report")
         from .html import render_html
 
         return render_html(self)
@@ -120,7 +120,7 @@ class Report(ReportData):
         Raises:
             InputError: the extra `report` is not installed, or a run folder is damaged.
         """
-        need("report", "a figure")
+        require_extra("report", "a figure")
         from .figures import write_figures
 
         return write_figures(self, Path(folder))
@@ -130,7 +130,7 @@ class Report(ReportData):
 
     def __repr__(self) -> str:
         models = ", ".join(score.name for score in self.scores)
-        return f"<Report of {counted(len(self.runs), 'run')}: {models}>"
+        return f"<Report of {plural(len(self.runs), 'run')}: {models}>"
 
     def _repr_markdown_(self) -> str:
         """Return the Markdown that a notebook shows."""
@@ -192,7 +192,7 @@ def _run_line(facts: Mapping[str, Any]) -> str:
     )
     incomplete = "" if facts.get("complete") else ", **incomplete**"
     official = "" if facts["official_sandbox"] else " (not for a leaderboard)"
-    seeds = f", {counted(facts['fresh_seed_count'], 'fresh seed')}" if facts["fresh_seed_count"] else ""
+    seeds = f", {plural(facts['fresh_seed_count'], 'fresh seed')}" if facts["fresh_seed_count"] else ""
     return (
         f"{dataset}, sandbox {escape(facts['sandbox'])}{official}{seeds}, "
         f"harness {escape(facts['harness_version'])}, {escape(facts['started_at'])}{incomplete}"

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from lmrbench_data.base.shares import Share, bounds, percent, wilson
-from lmrbench_data.base.text import counted
+from lmrbench_data.base.proportions import Share, bounds, percent, wilson
+from lmrbench_data.base.text import plural
 from lmrbench_data.base.text_table import Table
 from lmrbench_data.tasks.guessing import by_truth, chance, corrected, reciting
 
@@ -161,7 +161,7 @@ def spending_table(scores: Sequence[ModelScore]) -> Table:
         cells = [NAMES[name].show(spending.mean(name)) for name in named]
         if has_cost:
             answers = spending.answers["cost_usd"]
-            cells.append(f"{spending.sums['cost_usd']:.2f} for {counted(answers, 'answer')}" if answers else "-")
+            cells.append(f"{spending.sums['cost_usd']:.2f} for {plural(answers, 'answer')}" if answers else "-")
             cells += [NAMES["cost_usd"].show(spending.per_success("cost_usd", level)) for level in levels(scores)]
         cells += [NAMES[name].show(spending.of_success(name)) for name in OF_SUCCESS if name in named]
         rows.append([column(score, scores), *cells])

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.base.shares import Share, ranking_key, ranking_level
+from lmrbench_data.base.proportions import Share, ranking_key, ranking_level
 from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
 from lmrbench_data.tasks.experiments import DIFFICULTIES, ROWS
 from lmrbench_data.tasks.guessing import SettledChoice, by_truth, chance, corrected, reciting
@@ -122,7 +122,7 @@ class ModelScore:
 
     @property
     def rank(self) -> tuple[Any, ...]:
-        """Sort key: the track, then the best score first (`lmrbench_data.base.shares`)."""
+        """Sort key: the track, then the best score first (`lmrbench_data.base.proportions`)."""
         tally, total = self.overall, self.overall.total
         track = TRACK_ORDER.index(self.track) if self.track in TRACK_ORDER else len(TRACK_ORDER)
         return track, *ranking_key(self.track, tally.reproduced / total, tally.robust / total), self.model, self.setting

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from lmrbench_data.base.shares import percent
-from lmrbench_data.base.text import counted, listed
+from lmrbench_data.base.proportions import percent
+from lmrbench_data.base.text import join_names, plural
 from lmrbench_data.base.text_table import Table
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.tasks.experiments import ROWS
@@ -80,16 +80,16 @@ def warnings(report: ReportData) -> list[str]:
     """Return the notes without which the numbers mislead; the terminal always shows them."""
     lines = []
     if report.bad_annotations:
-        lines.append(f"{counted(len(report.bad_annotations), 'row')} of labels could not be read.")
+        lines.append(f"{plural(len(report.bad_annotations), 'row')} of labels could not be read.")
     for score in report.scores:
         if score.spending.cut:
-            cut = counted(score.spending.cut, "answer was", "answers were")
+            cut = plural(score.spending.cut, "answer was", "answers were")
             lines.append(f"{score.name}: {cut} cut at the token limit; raise --max-tokens.")
     if lost := sum(score.overall.votes_lost for score in report.scores):
         what = "category rests" if lost == 1 else "categories rest"
         lines.append(f"{lost} {what} on fewer votes than the judge was asked for: the other requests failed.")
     if searching := sum(score.searching for score in report.scores):
-        what = f"{counted(searching, 'answer')} {'holds' if searching == 1 else 'hold'} numbers of the paper's tables"
+        what = f"{plural(searching, 'answer')} {'holds' if searching == 1 else 'hold'} numbers of the paper's tables"
         lines.append(
             f"{what} (`searches_table`), so the code can search for the options: it reproduces and settles nothing."
         )
@@ -120,7 +120,7 @@ def explanations(report: ReportData) -> list[str]:
     answered = {name for score in scores for name in score.answers}
     unanswered = sorted({name for score in scores for name in score.scope} - answered)
     if unanswered:
-        lines.append(f"No model answered {counted(len(unanswered), 'instance')}: {listed(unanswered, MAX_NAMED)}.")
+        lines.append(f"No model answered {plural(len(unanswered), 'instance')}: {join_names(unanswered, MAX_NAMED)}.")
     if any(score.spending.answers[name] for score in scores for name in OF_SUCCESS):
         lines.append(
             "Dollars per reproduced or robust instance: the cost of all answers, including wrong ones, divided by the "
@@ -167,13 +167,13 @@ def _about_people(report: ReportData) -> Iterator[str]:
     """Yield notes on people's labels that were left out, and why."""
     agreement = report.agreement
     if agreement and agreement.without_majority:
-        yield f"People are split evenly on {counted(agreement.without_majority, 'answer')}: left out of the majority."
+        yield f"People are split evenly on {plural(agreement.without_majority, 'answer')}: left out of the majority."
     if agreement and agreement.unknown:
         answers = [f"{instance} by {model}" for instance, model, *_ in agreement.unknown]
-        what = counted(len(answers), "label is", "labels are")
-        yield f"{what} for answers that these runs do not have: {listed(answers, MAX_NAMED)}."
+        what = plural(len(answers), "label is", "labels are")
+        yield f"{what} for answers that these runs do not have: {join_names(answers, MAX_NAMED)}."
     if agreement and agreement.ambiguous:
-        what = counted(agreement.ambiguous, "label names", "labels name")
+        what = plural(agreement.ambiguous, "label names", "labels name")
         yield f"{what} no setting or track, and the model answered in several: left out."
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from lmrbench_data.base.shares import Share
+from lmrbench_data.base.proportions import Share
 from lmrbench_data.tasks.guessing import SettledChoice
 
 from ..judge.judgement_log import Judgement

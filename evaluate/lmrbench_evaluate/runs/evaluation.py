@@ -16,7 +16,7 @@ from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.files import now
 from lmrbench_data.base.jobs import Failures, Progress, follow_jobs
-from lmrbench_data.base.text import counted
+from lmrbench_data.base.text import plural
 from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.rows import DatasetRow, check_instances
 from lmrbench_data.loader import check_row, dataset_sha256, recordings_sha256
@@ -153,7 +153,7 @@ def _add_predictions(
         raise InputError(f"predictions {source_name(predictions)!r}: {_why_none(predictions, summary.bad_rows)}")
     if unanswered := len(scope.keys() - {key.instance_id for key in keys}):
         consequence = "no answer, so they count as not passed; to leave them out, select the other instances"
-        _log.warning("%d of %s: %s", unanswered, counted(len(scope), "instance"), consequence)
+        _log.warning("%d of %s: %s", unanswered, plural(len(scope), "instance"), consequence)
     return keys
 
 

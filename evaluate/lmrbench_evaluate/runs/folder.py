@@ -12,7 +12,7 @@ from typing import Any, cast
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.jsonl import read_log, wrong_key
 from lmrbench_data.base.names import PLAIN, child_path, file_name
-from lmrbench_data.base.text import listed
+from lmrbench_data.base.text import join_names
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.dataset.rows import DatasetRow
@@ -86,7 +86,7 @@ class RunFolder:
             return f"no {FACTS}: it is a file" + (f" with the columns {names}" if names else "")
         if not self.path.is_dir():
             return f"no {FACTS}: no such folder"
-        names = listed(sorted(item.name for item in self.path.iterdir()), MAX_NAMED)
+        names = join_names(sorted(item.name for item in self.path.iterdir()), MAX_NAMED)
         return f"no {FACTS}; found {names or 'nothing'}"
 
     @property

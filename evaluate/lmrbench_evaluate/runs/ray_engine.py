@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from lmrbench_data.base.errors import InfraError, InputError
-from lmrbench_data.base.extras import need
+from lmrbench_data.base.extras import require_extra
 from lmrbench_data.base.text import one_line
 from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.rows import DatasetRow
@@ -55,7 +55,7 @@ class RayEngine(Engine):
             InputError: Ray is not installed, or a node has another version of the harness.
             InfraError: there is no cluster, or a node has no sandbox.
         """
-        need("ray", "the engine ray")
+        require_extra("ray", "the engine ray")
         self._kind = "docker" if sandbox == "auto" else sandbox
         self._close = _connect(address)
         self._tasks: set[Any] = set()

@@ -14,7 +14,7 @@ from typing import Any, Self
 from lmrbench_data.base.configurations import RESULT_COLUMNS, configuration_of
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.files import now, write_atomically
-from lmrbench_data.base.text import counted, listed
+from lmrbench_data.base.text import join_names, plural
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.dataset.rows import DatasetRow
 
@@ -93,7 +93,7 @@ class RunWriter:
         # Without any, the wrong file was given.
         if self._positions and (moved := self._results.keep(self._positions.keys())):
             name = self._results.removed.name
-            _log.info("%s: %s no longer counted, moved to %s", self.folder.path, counted(moved, "result"), name)
+            _log.info("%s: %s no longer counted, moved to %s", self.folder.path, plural(moved, "result"), name)
         return list(self._positions)
 
     def prediction(self, key: AnswerKey) -> Prediction:
@@ -182,7 +182,9 @@ def check_folder(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
                 "out", f"{problem}, and results cannot be mixed; name another folder, or move this one away"
             )
     if left_out := facts["scope"].keys() - identity["scope"].keys():
-        problem = f"{path} holds a run that also covers {listed(sorted(left_out), 3)}; choose these `instances` as well"
+        problem = (
+            f"{path} holds a run that also covers {join_names(sorted(left_out), 3)}; choose these `instances` as well"
+        )
         raise ArgumentError("out", f"{problem}, or name another folder")
     return {**facts, **{name: identity[name] for name in ("scope", "difficulties")}}
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lmrbench_data.base.text import counted, cut
+from lmrbench_data.base.text import cut, plural
 
 from .decode import Array, Table
 
@@ -137,7 +137,7 @@ class _Walk:
     def unordered(self, expected: Sequence[Any], actual: Sequence[Any]) -> str | None:
         """Match the items one to one; a match may change later: within tolerances an item can fit several."""
         if len(expected) != len(actual):
-            return f"output: {counted(len(actual), 'item')}, expected {len(expected):,}"
+            return f"output: {plural(len(actual), 'item')}, expected {len(expected):,}"
         self.is_search = True
         taken: dict[int, int] = {}  # index in actual → index in expected
         for first, item in enumerate(expected):
@@ -176,7 +176,7 @@ class _Walk:
             return self._tables(expected, actual, path)
         if isinstance(expected, (list, tuple)):
             if len(expected) != len(actual):
-                return f"{path}: {counted(len(actual), 'item')}, expected {len(expected):,}"
+                return f"{path}: {plural(len(actual), 'item')}, expected {len(expected):,}"
             pairs = ((f"{path}[{i}]", e, a) for i, (e, a) in enumerate(zip(expected, actual, strict=True)))
             return self._first(pairs)
         if isinstance(expected, dict):
@@ -254,7 +254,7 @@ class _Walk:
             (f"{path}.index", expected.index, actual.index),
         ]
         if len(expected.series) != len(actual.series):
-            return f"{path}: {counted(len(actual.series), 'column')}, expected {len(expected.series):,}"
+            return f"{path}: {plural(len(actual.series), 'column')}, expected {len(expected.series):,}"
         for want, got in zip(expected.series, actual.series, strict=True):
             where = f"{path}[{_show(want[1])}]"
             parts += [(f"{where}.dtype", want[0], got[0]), (f"{where}.name", want[1], got[1]), (where, want[2], got[2])]

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from lmrbench_data.base.shares import TRACKS
+from lmrbench_data.base.proportions import TRACKS
 
 from ..predictions.prediction import UNSTATED
 from .verdict import Status

@@ -17,7 +17,7 @@ from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
 from ...base.jobs import Progress
-from ...base.shares import ranking_level
+from ...base.proportions import ranking_level
 from ...dataset.result_rows import ResultRow
 from ...dataset.rows import only_functions
 from .diagnosis import Diagnosis, build_question, diagnosis_prompt

@@ -23,8 +23,8 @@ from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.annotations import LabelColumn
 from lmrbench_evaluate.reports.answers import failed_cases
 
-from ...base.shares import TRACKS
-from ...base.text import counted, cut, one_line
+from ...base.proportions import TRACKS
+from ...base.text import cut, one_line, plural
 from ...dataset.result_rows import ResultRow
 from ...dataset.rows import DatasetRow
 
@@ -201,7 +201,7 @@ def _test_report(result: ResultRow) -> str:
         for case in failed[:MAX_CASES]
     ]
     if len(failed) > MAX_CASES:
-        lines.append(f"- and {counted(len(failed) - MAX_CASES, 'more case')}")
+        lines.append(f"- and {plural(len(failed) - MAX_CASES, 'more case')}")
     passed = {case["name"] for case in cases} - {case.name for case in failed}
     lines.append(f"Passed: {', '.join(sorted(passed)) or 'no case'}.")
     if not failed:

@@ -16,8 +16,8 @@ from lmrbench_evaluate.reports.annotations import Annotation
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.verdict import Status
 
-from ...base.shares import Share
-from ...base.text import counted, cut
+from ...base.proportions import Share
+from ...base.text import cut, plural
 from ...base.text_table import Table
 from ..bootstrap import kappa_interval
 from ..result import Analysis
@@ -69,7 +69,7 @@ def analyse_errors(
     marks = [error["found"] for row in records for error in row["errors"]]
     left_out = Counter(row["reason"] for row in records if row["reason"])
     notes = [
-        f"{len(records):,} of {counted(len(results), 'answer')} failed (by core cases in the paper track, by "
+        f"{len(records):,} of {plural(len(results), 'answer')} failed (by core cases in the paper track, by "
         f"all cases elsewhere), {len(classified)} of them classified; shares refer to these."
     ]
     if left_out:
@@ -79,14 +79,14 @@ def analyse_errors(
         notes.append("Primary shares sum to 100%; the model may name further classes of an answer. Wilson's 95%.")
     if asked:
         notes.append(
-            f"Asked: {asked.model} (prompt {asked.prompt_version}). {sum(marks)} of {counted(len(marks), 'quote')} "
+            f"Asked: {asked.model} (prompt {asked.prompt_version}). {sum(marks)} of {plural(len(marks), 'quote')} "
             "found in what it was shown; the others are marked with a question mark."
         )
     if matched.unknown:
-        number = counted(len(matched.unknown), "label")
+        number = plural(len(matched.unknown), "label")
         notes.append(f"{number} of answers that this run does not have, or that did not fail.")
     if matched.ambiguous:
-        notes.append(f"{counted(matched.ambiguous, 'label')} left out, which may mean several answers.")
+        notes.append(f"{plural(matched.ambiguous, 'label')} left out, which may mean several answers.")
     agreement = {
         "answers": len(both),
         "same_primary": pair.agreement.as_dict(),

@@ -17,7 +17,7 @@ from lmrbench_evaluate.sandbox.docker import WORK, DockerSandbox
 from ...base.errors import ArgumentError, InfraError
 from ...base.files import now
 from ...base.jobs import GIVE_UP_AFTER, Failures, Progress, run_jobs
-from ...base.text import counted
+from ...base.text import plural
 from ...chat.budget import Budget
 from ...chat.server import address_and_key
 from ...dataset.rows import DatasetRow, check_contracts, choose_rows
@@ -153,7 +153,7 @@ class _AgentRun:
         summary.unchanged += not row["model_patch"]
         what = "a patch" if row["model_patch"] else facts.get("problem", "nothing changed")
         ending, duration_s = facts["exit_status"], facts["duration_s"]
-        _log.info("%s: %s, %s, %s, %.0f s", label, ending, what, counted(facts["steps"], "step"), duration_s)
+        _log.info("%s: %s, %s, %s, %.0f s", label, ending, what, plural(facts["steps"], "step"), duration_s)
         return "done" if row["model_patch"] else "unchanged"
 
     def _one(self, row: DatasetRow, sample: int, image: str) -> dict[str, Any]:

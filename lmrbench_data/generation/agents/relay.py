@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...base.errors import InfraError, LMRBenchError
-from ...base.text import counted, one_line
+from ...base.text import one_line, plural
 from ...chat.budget import Budget, read_tokens
 from ...chat.client import ChatClient
 from ...chat.endpoint import Endpoint
@@ -115,7 +115,7 @@ class Relay:
         if self.fatal:
             raise RunEndedError(self.fatal)
         if self.failure:
-            raise InfraError(f"{self.failure} ({counted(self.refused, 'request')} without an answer)")
+            raise InfraError(f"{self.failure} ({plural(self.refused, 'request')} without an answer)")
         if not self.steps:
             raise InfraError(f"the model answered no request of the agent ({self.complaint or 'there was none'})")
 

@@ -15,8 +15,8 @@ from markupsafe import Markup, escape
 
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.paths import benchmark_folder
-from lmrbench_data.base.shares import percent
-from lmrbench_data.base.text import counted, visible
+from lmrbench_data.base.proportions import percent
+from lmrbench_data.base.text import plural, visible
 from lmrbench_data.dataset.rows import DatasetRow, goals_of
 from lmrbench_data.loader import LoadError
 from lmrbench_data.tasks.task_folders import stated_ids, task_folders
@@ -117,7 +117,7 @@ def _goals(row: DatasetRow) -> str:
     names = [name for of in goals.values() for name in of]
     if configuration_of(row).is_method:
         difficulty = f", {row['difficulty']}" if "difficulty" in row else ""
-        return f"{counted(len(names), 'function')} in {counted(len(goals), 'file')}{difficulty}"
+        return f"{plural(len(names), 'function')} in {plural(len(goals), 'file')}{difficulty}"
     return f"{min(goals)} · {names[0]}"
 
 
@@ -153,7 +153,7 @@ def _headline(report: ReportData, scores: Sequence[ModelScore]) -> Headline:
     level = best.headline if best.headline in shown else shown[0]
     names = [column(score, report.scores) for score in scores[:2]]
     samples = f", {best.samples} samples each" if best.samples > 1 else ""
-    about = f"{best.track} track, {counted(len(best.scope), 'instance')}{samples}"
+    about = f"{best.track} track, {plural(len(best.scope), 'instance')}{samples}"
     if not best.overall.graded:
         return Headline(f"{names[0]}: nothing graded", about)
     comparisons = [pair for pair in report.pairs if pair.level is level]

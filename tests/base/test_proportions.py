@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.metrics import cohen_kappa_score
 
-from lmrbench_data.base.shares import Share, cross_table, kappa, ranking_key, ranking_level, wilson
+from lmrbench_data.base.proportions import Share, cross_table, kappa, ranking_key, ranking_level, wilson
 from lmrbench_evaluate.verdict.levels import TRACK_ORDER
 
 LABELS = st.sampled_from(["CC", "LC", "LI"])
