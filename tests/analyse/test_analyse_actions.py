@@ -177,8 +177,8 @@ def test_sessions_of_a_run_have_the_outcomes_of_their_answers(
     done = in_process("analyse", "actions", run.path, moved)
     assert (done.returncode, done.stderr) == (0, "")
     assert [line.split()[2:6] for line in done.stdout.splitlines() if "mini-swe-agent " in line] == [
-        ["all", "2", "2.5", "20.0"],
-        ["passed", "1", "3.0", "33.3"],
+        ["all", "2", "2.5", "20.0%"],
+        ["passed", "1", "3.0", "33.3%"],
         ["not", "passed", "1", "2.0"],
     ]
 
