@@ -158,7 +158,7 @@ def test_labels_of_people_take_precedence_and_are_compared(bench: Bench) -> None
     labels.write_text("\n".join(["annotator,instance,model,error", *lines]))
     done = bench.errors("--model", "m", "--labels", str(labels), "--json")
     assert done.returncode == 1, "a row that cannot be read is told by the exit status"
-    assert "error: one of paper parsing, incomplete comprehension, code robustness" in done.stderr
+    assert "error must be one of paper parsing, incomplete comprehension, code robustness" in done.stderr
     found = json.loads(done.stdout)
     said = {(row["model_name_or_path"], row["sample"]): (row["primary"], row["by"]) for row in found["by_answer"]}
     assert said == {
