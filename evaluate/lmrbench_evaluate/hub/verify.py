@@ -132,13 +132,13 @@ def _submitted(submission: Submission, rows: list[DatasetRow]) -> dict[AnswerKey
         raise InputError(f"{submission.where}: cannot be published: {'; '.join(faults[:20])}")
     for _ in lines(JUDGEMENTS, JudgementLog.parse):
         pass
-    return {AnswerKey.of(row).row: (row["status"], row["core_status"]) for row in lines(RESULTS, ResultLog.parse)}
+    return {AnswerKey.of(row): (row["status"], row["core_status"]) for row in lines(RESULTS, ResultLog.parse)}
 
 
 def _differences(submitted: Mapping[AnswerKey, tuple[str, str]], rows: list[ResultRow]) -> Iterator[str]:
     """Yield one line for each result that differs from the submitted one, or was not submitted."""
     for row in rows:
-        theirs, own = submitted.get(AnswerKey.of(row).row), (row["status"], row["core_status"])
+        theirs, own = submitted.get(AnswerKey.of(row)), (row["status"], row["core_status"])
         if theirs is None:
             yield f"{row_name(row)}: not among the submitted results"
         elif theirs != own:

@@ -113,20 +113,22 @@ class VoteLog(Ledger):
 
     def add(self, key: VoteKey, opinion: Reply | None = None, **facts: Any) -> None:
         """Write a vote: an opinion, a reason why no model can be asked, or an error."""
-        row = {
-            "instance_id": key.answer.instance_id,
-            "prediction_sha256": key.answer.sha256,
-            "track": key.answer.track,
-            "judge_model": key.judge.model,
-            "base_url": key.judge.server,
-            "prompt_version": key.judge.prompt_version,
-            "body": key.judge.body,
-            "vote": key.vote,
-            "status": JUDGED if opinion else NOT_JUDGED if facts.get("reason") else JUDGE_ERROR,
-            **(opinion.model_dump(mode="json", by_alias=True) if opinion else dict.fromkeys(self.OPINION.model_fields)),
+        status: Any = JUDGED if opinion else NOT_JUDGED if facts.get("reason") else JUDGE_ERROR
+        empty = dict.fromkeys(self.OPINION.model_fields)
+        row = VoteRow(
+            instance_id=key.answer.instance_id,
+            prediction_sha256=key.answer.sha256,
+            track=key.answer.track,
+            judge_model=key.judge.model,
+            base_url=key.judge.server,
+            prompt_version=key.judge.prompt_version,
+            body=key.judge.body,
+            vote=key.vote,
+            status=status,
+            **(opinion.model_dump(mode="json", by_alias=True) if opinion else empty),
             **facts,
-        }
-        self.write(VoteRow.model_validate(row).model_dump())
+        )
+        self.write(row.model_dump())
 
     def is_done(self, key: VoteKey) -> bool:
         """Return whether a vote has a final row; one that only failed is asked again."""
@@ -141,13 +143,12 @@ class VoteLog(Ledger):
     @classmethod
     def votes(cls, path: Path, judge: Judge) -> dict[AnswerKey, list[dict[str, Any]]]:
         """Return the rows of one judge that count, by answer."""
-        best: dict[AnswerKey, dict[int, dict[str, Any]]] = {}
+        best: dict[AnswerKey, dict[int, dict[str, Any]]] = defaultdict(dict)
         for row in cls.read(path):
             if Judge.of(row) == judge:
-                votes = best.setdefault(AnswerKey.of(row).question, {})
-                votes[row["vote"]] = min(
-                    row, votes.get(row["vote"], row), key=lambda item: STATUSES.index(item["status"])
-                )
+                votes = best[AnswerKey.of(row).question]
+                kept = votes.get(row["vote"], row)
+                votes[row["vote"]] = min(row, kept, key=lambda item: STATUSES.index(item["status"]))
         return {answer: list(votes.values()) for answer, votes in best.items()}
 
     @classmethod

@@ -38,13 +38,13 @@ _IDENTICAL = Opinion(
 def prompt_of(config: str = FUNCTION) -> Prompt:
     """Return the prompt for judging the answers of a configuration."""
     return Prompt(
-        "judgement",
-        prompt_version(config),
-        SCHEMA,
-        lambda text, _: parse_opinion(text),
-        TEMPLATE,
-        TEMPERATURE,
-        _IDENTICAL,
+        name="judgement",
+        version=prompt_version(config),
+        schema=SCHEMA,
+        parse=lambda text, _: parse_opinion(text),
+        template=TEMPLATE,
+        temperature=TEMPERATURE,
+        identical=_IDENTICAL,
     )
 
 

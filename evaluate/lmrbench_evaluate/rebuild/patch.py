@@ -92,7 +92,8 @@ def _apply_or_repair(patch: str, files: Mapping[str, File], folder: Path) -> tup
             except LoadError as error:
                 reason = reason or str(error)
             else:
-                repairs += ["context that is missing at the end of a hunk ignored"] * (options == _OPTIONS[-1])
+                if options == _OPTIONS[-1]:
+                    repairs.append("context that is missing at the end of a hunk ignored")
                 return written, [*([f"the patch was repaired: {', '.join(repairs)}"] if repairs else []), *left_out]
     raise MalformedAnswerError(f"the patch does not apply: {reason}")
 
@@ -103,7 +104,8 @@ def _versions(patch: str, files: Mapping[str, File]) -> Iterator[tuple[str, Mapp
     repairs = []
     for pattern, repair in ((_COLOUR, "terminal colours removed"), (r"\r+(?=\n)", "carriage returns removed")):
         patch, count = re.subn(pattern, "", patch)
-        repairs += [repair] * bool(count)
+        if count:
+            repairs.append(repair)
     if repairs:
         yield patch, files, repairs
     unix = {name: file._replace(data=file.data.replace(b"\r\n", b"\n")) for name, file in files.items()}

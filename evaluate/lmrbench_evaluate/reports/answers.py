@@ -126,9 +126,9 @@ def collect(
     scope = {name: category for facts in report.runs for name, category in facts["scope"].items()}
     scope = {name: scope[name] for name in sorted(scope) if only is None or name in only}
     keys = [
-        AnswerKey(instance, *of.key, answer.sample)
-        for of in report.scores
-        for instance, answers in of.answers.items()
+        AnswerKey(instance, *item.key, answer.sample)
+        for item in report.scores
+        for instance, answers in item.answers.items()
         for answer in answers
     ]
     labels = match_labels(report.annotations, dict.fromkeys(keys)).labels
@@ -137,9 +137,9 @@ def collect(
     for name, category in scope.items():
         answers = [
             answer
-            for number, of in enumerate(report.scores)
-            if name in of.scope and score in (None, number)
-            for answer in _answers(number, of, name, rows.get(name), runs[of.path])
+            for number, item in enumerate(report.scores)
+            if name in item.scope and score in (None, number)
+            for answer in _answers(number, item, name, rows.get(name), runs[item.path])
         ]
         for answer in answers:
             mine = (AnswerKey(name, *report.scores[answer.score].key, sample) for sample in answer.samples)

@@ -108,14 +108,14 @@ def compare(one: ModelScore, other: ModelScore, first: str, second: str, level: 
     better, worse = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
     p = mcnemar(better, worse) if whole == 1 else permutation(differences)
     return Pair(
-        level,
-        first,
-        second,
-        better,
-        worse,
-        len(differences) - better - worse,
-        sum(differences) / (whole * len(differences)) if differences else 0.0,
-        paired_interval([difference / whole for difference in differences], p),
-        p,
-        MCNEMAR if whole == 1 else PERMUTATION,
+        level=level,
+        first=first,
+        second=second,
+        first_better=better,
+        second_better=worse,
+        equal=len(differences) - better - worse,
+        difference=sum(differences) / (whole * len(differences)) if differences else 0.0,
+        interval=paired_interval([difference / whole for difference in differences], p),
+        p=p,
+        test=MCNEMAR if whole == 1 else PERMUTATION,
     )

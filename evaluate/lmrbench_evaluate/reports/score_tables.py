@@ -140,7 +140,7 @@ def cross_table(scores: Sequence[ModelScore]) -> Table:
         pairs = Counter((answer.outcome, answer.judged) for items in score.answers.values() for answer in items)
         for name in OUTCOMES if score.overall.has_category else ():
             counts = [pairs[name, category] for category in BEST_FIRST]
-            if total := sum(count for (of, _), count in pairs.items() if of == name):
+            if total := sum(count for (outcome, _), count in pairs.items() if outcome == name):
                 cells = map(str, (*counts, total - sum(counts)))
                 rows.append([column(score, scores), words(scores).get(name, name), *cells])
     return ["model", "tests", *(f"judge: {name}" for name in BEST_FIRST), "no category"], rows

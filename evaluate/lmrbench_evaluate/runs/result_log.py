@@ -1,14 +1,13 @@
 """results.jsonl of a run folder: one row per verdict, written at once.
 
 A row counts for the prediction with its key and hash; of several rows (an infra error that was tried again) the last
-one counts.
+one counts. Rows of predictions that the run no longer has stay: predictions from a wrong file must not cost the results
+of the right ones.
 """
 
-from collections.abc import Collection, Iterator
-from pathlib import Path
 from typing import Any
 
-from lmrbench_data.base.jsonl import Ledger, Line, parse_row, read_log, wrong_key
+from lmrbench_data.base.jsonl import Ledger, parse_row, wrong_key
 
 from ..predictions.prediction import AnswerKey
 from ..verdict.verdict import Status
@@ -43,43 +42,6 @@ class ResultLog(Ledger):
         super().__init__()
         self.statuses: dict[AnswerKey, Status] = {}
         """The status of each result that counts."""
-
-    @property
-    def removed(self) -> Path:
-        """The file of the rows that no longer count."""
-        return self.path.with_name("results-removed.jsonl")
-
-    def answers(self) -> Iterator[dict[str, Any]]:
-        """Yield every row with a verdict that is not an infra error, whether it counts or not."""
-        for path in (self.path, self.removed):
-            yield from (row for row in self.read(path) if row["status"] != Status.INFRA_ERROR)
-
-    def keep(self, wanted: Collection[AnswerKey]) -> int:
-        """Move rows that do not count to another file, so that results.jsonl holds this run alone; return their number.
-
-        They are not deleted: predictions from a wrong file must not cost the results of the right ones.
-        """
-        last = {AnswerKey.of(line.row): line.start for line in self._lines()}
-        counting = {last[key] for key in wanted if key in last}
-        number = sum(line.start not in counting for line in self._lines())
-        if not number:
-            return 0
-        with ResultLog.open(self.removed) as removed:
-
-            def kept() -> Iterator[dict[str, Any]]:
-                for line in self._lines():
-                    if line.start in counting:
-                        yield line.row
-                    else:
-                        removed.write(line.row)
-
-            self.rewrite(kept())
-            self._file = self.path.open("ab")
-        self.statuses = {key: self.statuses[key] for key in wanted if key in last}
-        return number
-
-    def _lines(self) -> Iterator[Line]:
-        return read_log(self.path, self.parse, self.FIX)
 
     def count(self, row: dict[str, Any]) -> None:
         """Note the status of a row."""

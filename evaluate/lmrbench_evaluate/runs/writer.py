@@ -5,7 +5,6 @@ Totals are never stored: reports recompute them.
 
 import contextlib
 import json
-import logging
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, Self
 from lmrbench_data.base.configurations import RESULT_COLUMNS, configuration_of
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.files import now, write_atomically
-from lmrbench_data.base.text import join_names, plural
+from lmrbench_data.base.text import join_names
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.dataset.rows import DatasetRow
 
@@ -23,8 +22,6 @@ from ..verdict.choices import implemented_options
 from ..verdict.verdict import Status, Verdict
 from .folder import FACTS, PREDICTIONS, RESULTS, RunFolder
 from .result_log import ResultLog
-
-_log = logging.getLogger(__name__)
 
 #: The facts that must agree for results to share a folder; the scope may grow.
 IDENTITY = (
@@ -90,10 +87,6 @@ class RunWriter:
     def replace_predictions(self, predictions: Iterable[Prediction]) -> list[AnswerKey]:
         """Replace predictions.jsonl and return the keys; results of other predictions no longer count."""
         self._positions = self.folder.predictions.write(predictions)
-        # Without any, the wrong file was given.
-        if self._positions and (moved := self._results.keep(self._positions.keys())):
-            name = self._results.removed.name
-            _log.info("%s: %s no longer counted, moved to %s", self.folder.path, plural(moved, "result"), name)
         return list(self._positions)
 
     def prediction(self, key: AnswerKey) -> Prediction:
@@ -111,8 +104,8 @@ class RunWriter:
     def copy_results(self, jobs: Mapping[AnswerKey, list[AnswerKey]]) -> dict[AnswerKey, list[AnswerKey]]:
         """Copy the results of equal answers that this run has evaluated; return the jobs left."""
         left = {job.content: job for job in jobs}
-        for row in self._results.answers() if left else ():
-            if job := left.pop(AnswerKey.of(row).content, None):
+        for row in self._results.read(self._results.path) if left else ():
+            if row["status"] != Status.INFRA_ERROR and (job := left.pop(AnswerKey.of(row).content, None)):
                 for key in jobs[job]:
                     self._results.write({**row, **key.as_row()})
         return {job: jobs[job] for job in left.values()}

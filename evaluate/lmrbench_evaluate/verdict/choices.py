@@ -53,18 +53,26 @@ def _implemented(
         option["name"]: [frame for frame in option_frames(choice, option) if (frame.case, frame.seed) in runs]
         for option in options
     }
-    found = next((name for name, frames in expected.items() if _agrees(frames, sent, declared)), "")
-    reading = {"": NONE, choice["stated"]: STATED}.get(found, PUBLISHED if found == choice["published"] else OTHER)
+    option = next((name for name, frames in expected.items() if _agrees(frames, sent, declared)), "")
     published = choice["stated"] == choice["published"]
     return {
         "name": choice["name"],
-        "option": found,
-        "reading": reading,
+        "option": option,
+        "reading": _reading(choice, option),
         "options": len(options),
         "published": published,
         "altered": not published and not choice["open"],
         "open": choice["open"],
     }
+
+
+def _reading(choice: RowChoice, option: str) -> str:
+    """Return the kind of reading of an answer that implements an option, or none (empty)."""
+    if not option:
+        return NONE
+    if option == choice["stated"]:
+        return STATED
+    return PUBLISHED if option == choice["published"] else OTHER
 
 
 def counted_choices(row: Mapping[str, Any]) -> list[ChoiceRow]:

@@ -114,7 +114,7 @@ def _coloured(section: DiffSection) -> Sequence[tuple[str, Markup | str]]:
 def _goals(row: DatasetRow) -> str:
     """Return what an instance asks for: file and function, or their numbers."""
     goals = goals_of(row)
-    names = [name for of in goals.values() for name in of]
+    names = [name for functions in goals.values() for name in functions]
     if configuration_of(row).is_method:
         difficulty = f", {row['difficulty']}" if "difficulty" in row else ""
         return f"{plural(len(names), 'function')} in {plural(len(goals), 'file')}{difficulty}"
