@@ -30,6 +30,7 @@ def main(log: Path, sandboxes: list[str], configs: list[str]) -> bool:
     entries = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     done = {(entry["instance_id"], entry["trial"], entry["sandbox"]) for entry in entries}
     trials = [pair for config in configs for pair in trials_of(config)]
+    trials.sort(key=lambda pair: pair[1].name not in ("golden", "masked"))  # first, those of all instances
     for name in sandboxes:
         kind, _, isolation = name.partition("-")
         with (

@@ -27,7 +27,6 @@ REFUSED = (
     *("add_key", "keyctl", "request_key"),
     # namespaces and mounts
     *(
-        "setns",
         "umount",
         "umount2",
         "pivot_root",
@@ -38,9 +37,8 @@ REFUSED = (
         "fsmount",
         "fsconfig",
         "fspick",
-        "name_to_handle_at",
-        "open_by_handle_at",
     ),
+    *("name_to_handle_at", "open_by_handle_at"),
     # parts of the kernel that numerical code does not need
     *("bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register"),
     *("fanotify_init", "quotactl", "quotactl_fd", "lookup_dcookie", "modify_ldt", "vm86", "vm86old"),
@@ -51,6 +49,8 @@ REFUSED = (
 
 
 class _Comparison(ctypes.Structure):
+    """`struct scmp_arg_cmp`: which argument, the operator, and two values."""
+
     _fields_ = (
         ("argument", ctypes.c_uint),
         ("operator", ctypes.c_uint),

@@ -5,9 +5,9 @@ of its own (walls.py) and acts as the runner of the answer (zygote_job.py); the 
 
 On stdin each message is a line of JSON: {"modules", "size"} and `size` bytes, the libraries that trusted texts import
 and the tar of a workspace; or {}, which ends the job. On stdout: `walls` once, if the machine lets them be built; then
-`begin CPU_SECONDS` (of the container; -1 without a cgroup), `out SIZE` and `log SIZE` with that many bytes, and `end
-KILLS STATUS` once nothing of the job is left: how many processes the kernel has killed meanwhile for lack of memory,
-and the job's exit status.
+`begin NANOSECONDS` (CPU time of the container; -1 without a cgroup), `out SIZE` and `log SIZE` with that many bytes,
+and `end KILLS STATUS` once nothing of the job is left: how many processes the kernel has killed meanwhile for lack of
+memory, and the job's exit status.
 """
 
 import contextlib
@@ -26,9 +26,9 @@ from walls import Walls, enter, fork_inside
 from zygote_job import job
 
 _MADV_COLLAPSE = 25
-_KILLS = ("/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events", os.devnull)
-#: What `runner.oom_kills` reads, opened before a wall hides it.
-_kills = os.open(next(filter(os.path.exists, _KILLS)), os.O_RDONLY)
+_FILES = ("memory/memory.oom_control", "memory.events", "cpuacct/cpuacct.usage", "cpu.stat")
+#: Files of the container's cgroup, opened before a wall hides them.
+_cgroup = [os.open(path, os.O_RDONLY) for name in _FILES if os.path.exists(path := f"/sys/fs/cgroup/{name}")]
 _tried: set[str] = set()
 
 
@@ -100,9 +100,9 @@ def collapse() -> None:
 def run(walls: Walls, rlimits: dict[str, int], workspace: int) -> None:
     """Have a job run a workspace, and pass on its output until nothing of it is left."""
     before = oom_kills()
-    send(b"begin %.3f\n" % cpu_seconds())
+    send(b"begin %d\n" % cpu_nanoseconds())
     (out, job_out), (log, job_log) = os.pipe(), os.pipe()
-    pid = fork_inside(walls, lambda: job(workspace, job_out, job_log, _kills, oom_kills, rlimits))
+    pid = fork_inside(walls, lambda: job(workspace, job_out, job_log, _cgroup, oom_kills, rlimits))
     for fd in (job_out, job_log, workspace):
         os.close(fd)
     relay(pid, out, log)
@@ -133,20 +133,18 @@ def relay(pid: int, out: int, log: int) -> None:
 
 def oom_kills() -> int:
     """Return the number of processes of the container that the kernel has killed; 0 if no cgroup says it."""
-    found = re.search(rb"^oom_kill (\d+)$", os.pread(_kills, 4096, 0), re.MULTILINE)
-    return int(found[1]) if found else 0
+    return max(0, cgroup_number(rb"^oom_kill (\d+)$"))
 
 
-def cpu_seconds() -> float:
-    """Return the CPU seconds of the container so far, as the engine counts them; -1 if the cgroup does not say."""
-    for path, pattern, unit in (
-        ("/sys/fs/cgroup/cpuacct/cpuacct.usage", r"(\d+)", 1e9),
-        ("/sys/fs/cgroup/cpu.stat", r"usage_usec (\d+)", 1e6),
-    ):
-        with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
-            if found := re.match(pattern, file.read()):
-                return int(found[1]) / unit
-    return -1
+def cpu_nanoseconds() -> int:
+    """Return the CPU time of the container so far, as the engine counts it; -1 if no cgroup says it."""
+    return max(1000 * cgroup_number(rb"^usage_usec (\d+)$"), cgroup_number(rb"\A(\d+)$"))
+
+
+def cgroup_number(pattern: bytes) -> int:
+    """Return the first number of this pattern in the cgroup's files; -1 if there is none."""
+    found = (re.search(pattern, os.pread(file, 4096, 0), re.MULTILINE) for file in _cgroup)
+    return next((int(match[1]) for match in found if match), -1)
 
 
 def send(data: bytes) -> None:

@@ -36,20 +36,20 @@ _Result = tuple[str, runner.Data]
 
 
 def job(
-    workspace: int, stdout: int, stderr: int, kills: int, count_kills: Callable[[], int], rlimits: dict[str, int]
+    workspace: int, stdout: int, stderr: int, cgroup: list[int], count_kills: Callable[[], int], rlimits: dict[str, int]
 ) -> None:
     """Become the runner of one answer, in a process behind walls of its own.
 
     Args:
         workspace: a file in memory, which no answer can fill: it takes what a child's cases return, but for the last.
-        kills: the file that `count_kills` reads, which tested code must not.
+        cgroup: the files that `count_kills` reads, and that tested code must not.
     """
     for name in _OURS:
         sys.modules.pop(name, None)  # a repository may have modules of these names
     for fd, number in ((os.open(os.devnull, os.O_RDONLY), 0), (stdout, 1), (stderr, 2)):
         os.dup2(fd, number)
     unpack(os.pread(workspace, os.fstat(workspace).st_size, 0))
-    for fd in set(map(int, os.listdir("/proc/self/fd"))) - {0, 1, 2, kills, workspace}:
+    for fd in set(map(int, os.listdir("/proc/self/fd"))) - {0, 1, 2, *cgroup, workspace}:
         with contextlib.suppress(OSError):  # that of the list itself
             os.close(fd)
     for name, value in rlimits.items():
@@ -62,7 +62,7 @@ def job(
     encoding._npy = _npy
     runner.oom_kills = count_kills
     runner.preload = lambda threads: None
-    runner.in_child = _Children(runner.in_child, workspace, kills).run
+    runner.in_child = _Children(runner.in_child, workspace, cgroup).run
     runner.main()
 
 
@@ -104,9 +104,9 @@ def _npy(array: Any, original: Any = encoding._npy) -> bytes:
 class _Children:
     """Takes the place of the runner's function that runs a case in a child of its own."""
 
-    def __init__(self, in_child: Callable[..., _Result], earlier: int, kills: int) -> None:
-        """Note the runner's own function, and the two files of `job`."""
-        self._in_child, self._earlier, self._kills = in_child, earlier, kills
+    def __init__(self, in_child: Callable[..., _Result], earlier: int, cgroup: list[int]) -> None:
+        """Note the runner's own function, and the files of `job`."""
+        self._in_child, self._earlier, self._cgroup = in_child, earlier, cgroup
         self._results: list[_Result] = []
 
     def run(self, stream: Any, limit: Any, case: str, seed: int, function: Any, plan: dict[str, Any]) -> _Result:
@@ -130,7 +130,8 @@ class _Children:
 
     def _run_all(self, runs: list[tuple[str, int]]) -> _Result:
         """Run cases in a child, each of which finds the state that the child had before any; return the last result."""
-        os.close(self._kills)
+        for file in self._cgroup:
+            os.close(file)
         state = list(sys.path), dict(os.environ), next(reversed(sys.modules))
         position = 0
         for case, seed in runs:

@@ -59,15 +59,10 @@ class Zygote:
         Raises:
             GoneError: the machine or the engine refuses them, or the zygote did not start.
         """
-        self._host = host
-        self._buffer = bytearray()
-        self._errors = ""
+        self._host, self._buffer, self._errors = host, bytearray(), ""
         self._is_walled = False
         self._begin()
-        deadline = time.monotonic() + START_S
-        while not self._is_walled and (rest := deadline - time.monotonic()) > 0:
-            if self._read(rest) is None:
-                break
+        self._wait(lambda: self._is_walled, START_S)
         if not self._is_walled:
             raise GoneError(f"answers cannot share libraries here ({host.end(self._errors)[1]})")
 
@@ -97,7 +92,8 @@ class Zygote:
             stdout, log, ended = collect_output(self._read, meter, limits, host.watch)
             duration = meter.elapsed()
             if ended is not Ended.EXITED:
-                self._end_job()
+                host.send(b"{}\n")
+                self._wait(lambda: self._report is not None, _END_S)
         kills, status = self._report or (0, 1)
         problem = f"{ended}: {(log or self._errors).strip()[-300:]}"
         if ended is Ended.EXITED and self._report is None:
@@ -109,12 +105,10 @@ class Zygote:
         is_well = self._report is not None and not kills
         return make_outcome(stdout, log, ended, duration, meter.cpu, problem), is_well
 
-    def _end_job(self) -> None:
-        self._host.send(b"{}\n")
-        deadline = time.monotonic() + _END_S
-        while self._report is None and (rest := deadline - time.monotonic()) > 0:
-            if self._read(rest) is None:
-                break
+    def _wait(self, arrived: Callable[[], bool], seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while not arrived() and (rest := deadline - time.monotonic()) > 0 and self._read(rest) is not None:
+            pass
 
     def _read(self, timeout_s: float) -> list[tuple[bool, bytes]] | None:
         """Return pieces of the job's output as (is stdout, data); None once all of it has been read, or at the end."""
@@ -138,7 +132,7 @@ class Zygote:
             if kind == b"walls":
                 self._is_walled = True
             elif kind == b"begin":
-                self._cpu_before = float(words[0]) if float(words[0]) >= 0 else self._host.cpu_seconds()
+                self._cpu_before = int(words[0]) / 1e9 if int(words[0]) >= 0 else self._host.cpu_seconds()
             elif kind == b"end":
                 self._report = int(words[0]), int(words[1])
             else:
