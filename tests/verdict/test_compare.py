@@ -20,8 +20,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from lmrbench_evaluate.verdict.compare import Comparison, first_difference
+from lmrbench_evaluate.verdict.compare import first_difference
 from lmrbench_evaluate.verdict.decode import Array, Frame, StreamError, decode, read_frames, write_frame
+from lmrbench_evaluate.verdict.tolerance import Comparison
 from support.toy import encode
 
 DEFAULT, EXACT = Comparison({}), Comparison({"exact": True})

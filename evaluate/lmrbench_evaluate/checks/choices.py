@@ -11,9 +11,10 @@ from lmrbench_data.dataset.rows import DatasetRow, DeclaredCase, RowChoice
 from lmrbench_data.tasks.task import Task
 
 from ..verdict.choices import option_frames
-from ..verdict.compare import Comparison, first_difference
+from ..verdict.compare import first_difference
 from ..verdict.decode import Frame, decode
 from ..verdict.expected import read_expected, unpack_frames
+from ..verdict.tolerance import Comparison
 
 #: Numbers that a formula may contain although no text states them.
 _PLAIN_NUMBERS = {0, 1, 2, -1, 0.5}

@@ -16,9 +16,10 @@ from lmrbench_data.tasks.recordings import Recording, last_recording, read_recor
 from lmrbench_data.tasks.task import Instance, Task
 
 from ..sandbox.base import Sandbox
-from ..verdict.compare import Comparison, TooLargeError, first_difference
+from ..verdict.compare import TooLargeError, first_difference
 from ..verdict.decode import StreamError, decode
 from ..verdict.expected import unpack_frames
+from ..verdict.tolerance import Comparison
 from .references import record, record_options
 from .tables import largest_gap
 

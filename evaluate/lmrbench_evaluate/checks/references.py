@@ -17,9 +17,10 @@ from lmrbench_data.tasks.task import Instance, Task
 from ..rebuild.workspace import workspace_tar
 from ..sandbox.base import Ended, Limits, Sandbox
 from ..sandbox.turns import run_fairly
-from ..verdict.compare import ATOL, CHECKERS, RTOL, Comparison, TooLargeError, first_difference
+from ..verdict.compare import CHECKERS, TooLargeError, first_difference
 from ..verdict.decode import Frame, StreamError, decode, read_frames, read_json, write_frame
 from ..verdict.evaluator import in_batches, run_batch
+from ..verdict.tolerance import ATOL, RTOL, Comparison
 from .tables import read_tables
 
 

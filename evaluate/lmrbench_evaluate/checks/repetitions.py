@@ -12,9 +12,10 @@ from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import File
 
 from ..sandbox.base import Sandbox
-from ..verdict.compare import Comparison, first_difference
+from ..verdict.compare import first_difference
 from ..verdict.decode import Frame, decode
 from ..verdict.expected import draw_seeds, record_seeds
+from ..verdict.tolerance import Comparison
 
 #: A tolerance is at least this many times what processors and threads change.
 HEADROOM = 20

@@ -14,9 +14,10 @@ import numpy as np
 from lmrbench_data.base.text import plural
 from lmrbench_data.dataset.rows import DatasetRow
 
-from ..verdict.compare import Comparison, first_difference
+from ..verdict.compare import first_difference
 from ..verdict.decode import Array, Table, decode
 from ..verdict.expected import read_expected
+from ..verdict.tolerance import Comparison
 from .trials import SEEDS, TRIVIAL, Finding
 
 #: A smaller difference comes from another order of additions.

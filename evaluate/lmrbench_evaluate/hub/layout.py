@@ -23,6 +23,7 @@ from . import record as record_format
 from .record import Record
 
 if TYPE_CHECKING:
+    import pyarrow
     from huggingface_hub import HfApi
 
 MIB = 1024 * 1024
@@ -44,6 +45,26 @@ PUBLISHED_FACTS = (
     *("official_sandbox", "timeout_scale", "fresh_seed_count", "scope", "difficulties", "images", "limits", "complete"),
     *("started_at", "finished_at"),
 )
+
+
+def published_schema() -> "pyarrow.Schema":
+    """Return the columns of a Parquet file of the results dataset."""
+    import pyarrow as pa
+
+    text, number = pa.string(), pa.int64()
+    case = [("name", text), ("seed", number), ("core", pa.bool_()), ("status", text), ("detail", text)]
+    columns = {
+        **dict.fromkeys(("run_id", "instance_id", "category", "paper_title", "paper_url"), text),
+        **dict.fromkeys(("model_name_or_path", "setting", "track"), text),
+        "sample": number,
+        **dict.fromkeys(("prediction_sha256", "status", "core_status", "detail"), text),
+        **dict.fromkeys(("memorised", "core_memorised"), pa.bool_()),
+        "cases": pa.list_(pa.struct(case)),
+        "duration_s": pa.float64(),
+        **dict.fromkeys(("sandbox", "image_id", "dataset", "config", "dataset_sha256", "benchmark_version"), text),
+        **dict.fromkeys(("harness_version", "started_at", "submitted_by"), text),
+    }
+    return pa.schema(list(columns.items()))
 
 
 def record_path(run_id: str) -> str:

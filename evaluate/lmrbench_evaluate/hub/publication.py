@@ -37,6 +37,7 @@ from .layout import (
     commit_of,
     commit_title,
     list_files,
+    published_schema,
     read_records,
     record_path,
     shown,
@@ -45,7 +46,6 @@ from .record import JUDGED, Choices, Entry, Record, Score, Task, TaskResult
 from .verify import Verification
 
 if TYPE_CHECKING:
-    import pyarrow
     from huggingface_hub import HfApi
 
 #: Longest text of a failing case, in characters.
@@ -54,26 +54,6 @@ MAX_FAILURE = 240
 MAX_LISTED, MAX_LINES = 1000, 50
 MAX_LOGS_BYTES = 16 * MIB
 _EntryKey = tuple[str, str, str]
-
-
-def published_schema() -> "pyarrow.Schema":
-    """Return the columns of a Parquet file of the results dataset."""
-    import pyarrow as pa
-
-    text, number = pa.string(), pa.int64()
-    case = [("name", text), ("seed", number), ("core", pa.bool_()), ("status", text), ("detail", text)]
-    columns = {
-        **dict.fromkeys(("run_id", "instance_id", "category", "paper_title", "paper_url"), text),
-        **dict.fromkeys(("model_name_or_path", "setting", "track"), text),
-        "sample": number,
-        **dict.fromkeys(("prediction_sha256", "status", "core_status", "detail"), text),
-        **dict.fromkeys(("memorised", "core_memorised"), pa.bool_()),
-        "cases": pa.list_(pa.struct(case)),
-        "duration_s": pa.float64(),
-        **dict.fromkeys(("sandbox", "image_id", "dataset", "config", "dataset_sha256", "benchmark_version"), text),
-        **dict.fromkeys(("harness_version", "started_at", "submitted_by"), text),
-    }
-    return pa.schema(list(columns.items()))
 
 
 def publish(api: "HfApi", verified: Verification) -> tuple[Record, str]:

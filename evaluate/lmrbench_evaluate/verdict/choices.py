@@ -9,9 +9,9 @@ from lmrbench_data.dataset.rows import DatasetRow, DeclaredCase, Option, RowChoi
 from lmrbench_data.loader import File, read_archive
 from lmrbench_data.tasks.experiments import FILES, reported_in
 
-from .compare import Comparison
 from .decode import Frame, StreamError, decode, read_frames
 from .expected import unpack_frames
+from .tolerance import Comparison
 from .verdict import Cause, compare_output
 
 #: An answer that holds this many numbers of its paper's tables can search them for the options.

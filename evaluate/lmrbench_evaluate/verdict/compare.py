@@ -1,14 +1,12 @@
 """Compare outputs with recorded ones: type, dtype, shape, then value.
 
 The trust boundary of the benchmark: this runs outside the sandbox, on data that `decode` read, and no other place
-decides what is equal. `first_difference` returns None or one line on the place and size of the difference. Its work is
-bounded, because the tested code chooses its output.
+decides what is equal (`tolerance` says how close numbers must be). `first_difference` returns None or one line on the
+place and size of the difference. Its work is bounded, because the tested code chooses its output.
 """
 
-import math
-import reprlib
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,97 +14,17 @@ import numpy as np
 from lmrbench_data.base.text import cut, plural
 
 from .decode import Array, Table
+from .tolerance import MAX_SHOWN, Comparison, above, show
 
-RTOL = 1e-4
-ATOL = 1e-6
-#: Characters of a value in a message.
-MAX_SHOWN = 120
-_SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = MAX_SHOWN
-_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 20
 #: Limit of a comparison in units of one or two microseconds. The benchmark's own outputs take less than 20,000.
 MAX_WORK = 300_000
 _WORK_OF_AN_ARRAY = 50
 #: Characters, bytes or numbers of an array compared in one unit.
 _AT_ONCE = 100
-#: Numbers of an array widened at a time: all at once, a number of two bytes would take a hundred.
-_BLOCK = 1 << 18
 
 
 class TooLargeError(ValueError):
     """Two values take too long to compare."""
-
-
-class Comparison:
-    """The comparison of one case, as its entry in the row's `tests.cases` declares it."""
-
-    def __init__(self, declared: Mapping[str, Any]) -> None:
-        self.exact = bool(declared.get("exact"))
-        self.rtol = 0.0 if self.exact else float(declared.get("rtol", RTOL))
-        self.atol = 0.0 if self.exact else float(declared.get("atol", ATOL))
-        self.unordered = bool(declared.get("unordered"))
-        self.sign_invariant = bool(declared.get("sign_invariant"))
-        self.checker = declared.get("checker") or None
-
-    def close(self, expected: np.ndarray, actual: np.ndarray) -> np.ndarray:
-        """Compare elementwise within the tolerances; NaN equals NaN, and infinities of one sign are equal.
-
-        The numbers become float64 at least, because float16 would round or overflow. With `exact`, 0.0 and -0.0
-        differ.
-        """
-        want, got = expected.reshape(-1), actual.reshape(-1)
-        result = np.empty(want.size, bool)
-        for start in range(0, want.size, _BLOCK):
-            block = slice(start, start + _BLOCK)
-            result[block] = self._wide(want[block], got[block])
-        return result.reshape(expected.shape)
-
-    def close_floats(self, expected: float, actual: float) -> bool:
-        """Compare two numbers by the same rule; NumPy would be slow for one."""
-        if math.isnan(expected) or math.isnan(actual):
-            return math.isnan(expected) and math.isnan(actual)
-        if self.exact:
-            return expected == actual and math.copysign(1, expected) == math.copysign(1, actual)
-        if expected == actual:
-            return True
-        return math.isfinite(expected) and abs(actual - expected) <= self.atol + self.rtol * abs(expected)
-
-    def describe(self, expected: Any, actual: Any) -> str:
-        """Describe two values of one type: "got 0.786, expected 0.785 (relative error 0.0018, tolerance 0.0001)".
-
-        The error is relative where `rtol` allows more than `atol`, else absolute; NaN and infinities have none.
-        """
-        if not isinstance(expected, float | complex):
-            return f"got {_show(actual)}, expected {_show(expected)}"
-        pairs = ((f"{actual:.{digits}g}", f"{expected:.{digits}g}") for digits in range(3, 17))
-        got, want = next((pair for pair in pairs if pair[0] != pair[1]), (repr(actual), repr(expected)))
-        text = f"got {got}, expected {want}"
-        allows = self.rtol or self.atol
-        with np.errstate(all="ignore"):  # the distance of two finite numbers can overflow
-            distance, size = float(np.abs(np.subtract(actual, expected))), float(np.abs(expected))
-        if not 0 < distance < math.inf:
-            return text if allows else f"{text} (compared exactly)"
-        is_relative = size > 0 and self.rtol * size >= self.atol
-        error, tolerance = (distance / size, self.rtol) if is_relative else (distance, self.atol)
-        allowed = f"tolerance {tolerance:g}" if allows else "compared exactly"
-        return f"{text} ({'relative' if is_relative else 'absolute'} error {_above(error, tolerance)}, {allowed})"
-
-    def _wide(self, expected: np.ndarray, actual: np.ndarray) -> np.ndarray:
-        wide = np.result_type(expected.dtype, actual.dtype, np.float64)
-        want, got = expected.astype(wide), actual.astype(wide)
-        with np.errstate(all="ignore"):
-            if wide.kind != "c":
-                return self._close(want, got)
-            parts = self._close(want.real, got.real) & self._close(want.imag, got.imag)
-            # For finite complex numbers the distance counts. A modulus can overflow; a quarter of it cannot.
-            distance = np.hypot(got.real / 4 - want.real / 4, got.imag / 4 - want.imag / 4)
-            allowed = self.atol / 4 + self.rtol * np.hypot(want.real / 4, want.imag / 4)
-            finite = np.isfinite(want) & np.isfinite(got) & (not self.exact)
-        return np.where(finite, distance <= allowed, parts)
-
-    def _close(self, want: np.ndarray, got: np.ndarray) -> np.ndarray:
-        near = np.asarray(np.isclose(got, want, rtol=self.rtol, atol=self.atol, equal_nan=True))
-        return near & ((np.signbit(want) == np.signbit(got)) | np.isnan(want)) if self.exact else near
 
 
 def first_difference(expected: Any, actual: Any, comparison: Comparison) -> str | None:
@@ -156,7 +74,7 @@ class _Walk:
                             break
                         queue.append((taken[index], index))
             if free is None:
-                return f"output: nothing matches the expected item {first} ({_show(item)}), in any order"
+                return f"output: nothing matches the expected item {first} ({show(item)}), in any order"
             while (through := reached[free]) is not None:
                 taken[free], free = taken[through], through
             taken[free] = first
@@ -167,7 +85,7 @@ class _Walk:
         self._spend(1)
         kinds = _kind(expected), _kind(actual)
         if kinds[0] != kinds[1]:
-            return f"{path}: got {kinds[1]} ({_show(actual)}), expected {kinds[0]}"
+            return f"{path}: got {kinds[1]} ({show(actual)}), expected {kinds[0]}"
         if words := _ending_difference(expected, actual):
             return f"{path}: {words}"
         if isinstance(expected, Array):
@@ -229,7 +147,7 @@ class _Walk:
             return f"{path}: got a {form} with a duplicate"
         if want.keys() != got.keys():
             what = "items" if form == "set" else "keys"
-            return f"{path}: got {what} {_show(sorted(got))}, expected {_show(sorted(want))}"
+            return f"{path}: got {what} {show(sorted(got))}, expected {show(sorted(want))}"
         if form == "set":
             return None
         return self._first((f"{path}[{cut(key, MAX_SHOWN)}]", item, got[key][1]) for key, (_, item) in want.items())
@@ -256,7 +174,7 @@ class _Walk:
         if len(expected.series) != len(actual.series):
             return f"{path}: {plural(len(actual.series), 'column')}, expected {len(expected.series):,}"
         for want, got in zip(expected.series, actual.series, strict=True):
-            where = f"{path}[{_show(want[1])}]"
+            where = f"{path}[{show(want[1])}]"
             parts += [(f"{where}.dtype", want[0], got[0]), (f"{where}.name", want[1], got[1]), (where, want[2], got[2])]
         return self._first(parts)
 
@@ -274,9 +192,9 @@ def _ending_difference(expected: Any, actual: Any) -> str:
     if not (isinstance(expected, tuple) and isinstance(actual, tuple) and len(expected) == len(actual) == 2):
         return ""
     if (expected[0], actual[0]) == ("raised", "returned"):
-        return f"returned a value ({_show(actual[1])}) where {cut(str(expected[1]), MAX_SHOWN)} was expected"
+        return f"returned a value ({show(actual[1])}) where {cut(str(expected[1]), MAX_SHOWN)} was expected"
     if (expected[0], actual[0]) == ("returned", "raised"):
-        return f"raised {_show(actual[1])} where a value was expected"
+        return f"raised {show(actual[1])} where a value was expected"
     return ""
 
 
@@ -289,22 +207,12 @@ def _report(equal: np.ndarray, want: np.ndarray, got: np.ndarray, path: str, com
     return f"{where}: {comparison.describe(want[place].item(), got[place].item())}{count}"
 
 
-def _above(error: float, tolerance: float) -> str:
-    """Print an error with two digits, or with as many as show that it exceeds its tolerance."""
-    digits = next((n for n in range(2, 17) if float(f"{error:.{n}g}") > tolerance), 17)
-    return f"{error:.{digits}g}"
-
-
-def _show(value: Any) -> str:
-    return cut(_SHORT.repr(value), MAX_SHOWN)  # never prints all of it first: it may be huge
-
-
 def _total_variation(want: np.ndarray, got: np.ndarray, comparison: Comparison, path: str) -> str | None:
     """Compare two distributions by half the sum of absolute differences, which may be at most `atol`."""
     distance = 0.5 * float(np.abs(want.astype(np.float64) - got.astype(np.float64)).sum())
     if distance <= comparison.atol:
         return None
-    return f"{path}: total variation {_above(distance, comparison.atol)}, tolerance {comparison.atol:g}"
+    return f"{path}: total variation {above(distance, comparison.atol)}, tolerance {comparison.atol:g}"
 
 
 #: The checkers for `@compare(checker=...)`; each compares two arrays of equal dtype and shape.

@@ -15,8 +15,9 @@ from lmrbench_data.dataset.result_rows import CaseRow, ChoiceRow, PartRow
 from lmrbench_data.dataset.rows import DeclaredCase
 
 from ..sandbox.base import Ended, Outcome
-from .compare import Comparison, TooLargeError, first_difference
+from .compare import TooLargeError, first_difference
 from .decode import Frame, StreamError, decode, read_frames, read_json
+from .tolerance import Comparison
 
 
 class Status(StrEnum):
