@@ -16,7 +16,7 @@ from lmrbench_data.dataset.rows import config_of
 from lmrbench_data.loader import CONFIGS
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.judge.material import NotJudgedError
-from lmrbench_evaluate.judge.question import build_question, prompt_version
+from lmrbench_evaluate.judge.question import build_question, prompt_of
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.predictions.reading import read_predictions
 
@@ -40,7 +40,7 @@ def main(folder: Path, source: str = "gold") -> None:
         if found:
             sizes = {"median": int(statistics.median(found)), "largest": max(found)}
             shown = ", ".join(f"{name} {size:,} characters ({size // 4:,} tokens)" for name, size in sizes.items())
-            print(f"{config} ({prompt_version(config)}): {len(found)} questions, {shown}")
+            print(f"{config} ({prompt_of(config).version}): {len(found)} questions, {shown}")
 
 
 if __name__ == "__main__":

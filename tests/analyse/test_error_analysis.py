@@ -11,9 +11,9 @@ import pytest
 
 import lmrbench_data as lmr
 from lmrbench_data.analyse.errors.diagnosis import (
+    PROMPT,
     ErrorClass,
     parse_diagnosis,
-    prompt_version,
     read_class,
 )
 from lmrbench_data.dataset.build import write_dataset
@@ -211,4 +211,4 @@ def test_names_of_classes() -> None:
     assert read_class("cross file retrieval") is ErrorClass.CROSS_FILE_RETRIEVAL
     for text in ("", "policy; policy", "policy and code robustness", "1"):
         assert read_class(text) is None
-    assert prompt_version().startswith("e2-")
+    assert PROMPT.version.startswith("e2-")

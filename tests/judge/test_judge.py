@@ -12,9 +12,8 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.judge.judgement_log import JudgementLog, read_judgements
-from lmrbench_evaluate.judge.judging import TEMPERATURE
 from lmrbench_evaluate.judge.opinion import Category
-from lmrbench_evaluate.judge.question import prompt_version
+from lmrbench_evaluate.judge.question import TEMPERATURE, prompt_of
 from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.reports.score_tables import judge_table
 from lmrbench_evaluate.reports.scores import score_runs
@@ -51,7 +50,7 @@ def test_answers_are_judged_once(judging: Judging, server: Server) -> None:
     assert {first["category"], second["category"]} == {"CC", "LI"}
     for row in (first, second):
         assert (row["status"], row["vote"], row["judge_model"], row["error"]) == ("judged", 0, "judge-1", "")
-        assert row["prompt_version"] == prompt_version()
+        assert row["prompt_version"] == prompt_of().version
         assert 2 <= len(row["rationale"]) <= 4
         assert row["algorithm"]
         assert row["implementation"]

@@ -12,7 +12,7 @@ from lmrbench_data.loader import METHOD
 from lmrbench_evaluate.judge import question
 from lmrbench_evaluate.judge.judging import judge
 from lmrbench_evaluate.judge.material import MAX_FUNCTION, MAX_REST, NotJudgedError
-from lmrbench_evaluate.judge.question import TEMPLATE, build_question, prompt_version, template_sections
+from lmrbench_evaluate.judge.question import ON_FUNCTION, build_question, prompt_of
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.runs.settings import JudgeSettings
 from support.openai_server import Request, Server, opinion
@@ -37,7 +37,7 @@ def test_question_shows_each_function_beside_the_reference(method_row: DatasetRo
     answer = METHOD_ANSWER | {"window.py::Window.mean": "def mean(self, values):\n    return self.total(values) / 7\n"}
     asked = ask(method_row, "functions", answer)
     system, user = (message["content"] for message in asked.messages)
-    assert system.startswith(template_sections(TEMPLATE)["system"].render())
+    assert system.startswith(ON_FUNCTION.template.read_text().partition("# user")[0].removeprefix("# system").strip())
     assert set(FUNCTIONS) == blocks(user, "CANDIDATE FUNCTION").keys() == blocks(user, "REFERENCE FUNCTION").keys()
     assert "/ 7" in blocks(user, "CANDIDATE FUNCTION")["window.py::Window.mean"]
     assert "_count" in blocks(user, "REFERENCE FUNCTION")["window.py::Window.mean"]
@@ -77,9 +77,9 @@ def test_run_is_judged_with_one_vote_over_all_functions(
     server.judge = verdict
     settings = JudgeSettings(run=run.path, model="judge-1", base_url=server.base_url)
     done = judge(settings)
-    assert (done.asked, len(done.malformed), done.judge.prompt_version) == (2, 1, prompt_version(METHOD))
+    assert (done.asked, len(done.malformed), done.judge.prompt_version) == (2, 1, prompt_of(METHOD).version)
     judged = run.to_pandas().dropna(subset="judge").set_index("model_name_or_path")["judge"]
     assert judged.to_dict() == {"whole": "CC", "part": "LI"}
     rows = [json.loads(line) for line in (run.path / "judgements.jsonl").read_text().splitlines()]
-    assert {row["prompt_version"] for row in rows} == {prompt_version(METHOD)}
+    assert {row["prompt_version"] for row in rows} == {prompt_of(METHOD).version}
     assert judge(settings).kept == 2

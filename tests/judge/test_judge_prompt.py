@@ -11,7 +11,7 @@ from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.loader import File, read_archive
 from lmrbench_evaluate.judge.material import MAX_REPOSITORY, MAX_REST
 from lmrbench_evaluate.judge.neutralise import boundary
-from lmrbench_evaluate.judge.question import SCHEMA, build_question, prompt_version
+from lmrbench_evaluate.judge.question import SCHEMA, build_question, prompt_of
 from lmrbench_evaluate.predictions.prediction import Prediction
 from support.toy import patch_that_writes
 
@@ -199,10 +199,8 @@ def test_repository_is_bounded_and_harmless(toy_row: dict[str, Any]) -> None:
 
 
 def test_version_covers_the_wording(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert re.fullmatch(r"v4-[0-9a-f]{8}", prompt_version())
+    assert re.fullmatch(r"v4-[0-9a-f]{8}", prompt_of().version)
     monkeypatch.setitem(SCHEMA, "title", "another form of answer")
-    prompt_version.cache_clear()
-    changed = prompt_version()
+    changed = prompt_of().version
     monkeypatch.undo()
-    prompt_version.cache_clear()
-    assert changed != prompt_version()
+    assert changed != prompt_of().version

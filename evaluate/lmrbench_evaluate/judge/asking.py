@@ -8,9 +8,8 @@ import asyncio
 import functools
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from lmrbench_data.base.errors import LMRBenchError
@@ -27,7 +26,7 @@ from ..runs.settings import JudgeSettings
 from .judgement_log import BY_COMPARISON, JUDGE_ERROR, NOT_JUDGED, Judge, VoteKey, VoteLog
 from .material import TOO_LONG, NotJudgedError
 from .opinion import Reply, UnreadableError
-from .question import Question, template_sections
+from .question import Prompt, Question
 
 #: The label of an answer without a candidate function.
 MALFORMED = "malformed"
@@ -37,22 +36,6 @@ IDENTICAL = "the reference's own code"
 ATTEMPTS = 3
 #: Characters of an unreadable reply that are shown to its author again.
 _MAX_ECHO = 8000
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """A kind of question about an answer, and how its replies are read."""
-
-    name: str
-    version: str
-    schema: Mapping[str, Any]
-    parse: Callable[[str, Question], Reply]
-    """Raises UnreadableError."""
-    template: Path
-    """Its section `repair` is the message to a model whose reply could not be read."""
-    temperature: float
-    identical: Reply | None = None
-    """The reply about an answer whose code is the reference's; None if there is nothing to say about it."""
 
 
 class Vote(NamedTuple):
@@ -206,8 +189,7 @@ class Asking:
             messages = question.messages
             if completion.text.strip():
                 echo = {"role": "assistant", "content": completion.text[:_MAX_ECHO]}
-                repair = template_sections(self.prompt.template)["repair"].render(reason=problem)
-                messages = [*messages, echo, {"role": "user", "content": repair}]
+                messages = [*messages, echo, {"role": "user", "content": self.prompt.repair(problem)}]
         raise RequestError(f"no readable answer in {ATTEMPTS} attempts: {problem}", reached=False)
 
     def _write(self, job: Vote, reply: Reply | None = None, **facts: Any) -> str:

@@ -11,41 +11,13 @@ from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.jobs import Progress
 from lmrbench_data.base.suggestions import did_you_mean
 from lmrbench_data.dataset.rows import DatasetRow, config_of
-from lmrbench_data.loader import FUNCTION
 
 from ..predictions.prediction import AnswerKey
 from ..runs.folder import RunFolder
 from ..runs.settings import JudgeSettings
-from .asking import Asking, JudgeSummary, Prompt, Vote
+from .asking import Asking, JudgeSummary, Vote
 from .judgement_log import FILE, JudgementLog
-from .opinion import Category, Opinion, parse_opinion
-from .question import SCHEMA, TEMPLATE, Question, build_question, prompt_version
-
-#: The temperature of all votes, so that their agreement means something: at 0 they would repeat the first.
-TEMPERATURE = 0.7
-#: The judgement of an answer with the reference's code.
-_IDENTICAL = Opinion(
-    category=Category.CC,
-    algorithm="The reference's.",
-    implementation="The reference's.",
-    rationale=(
-        "Each goal file has the syntax tree of the reference's.",
-        "No other file of the repository was changed.",
-    ),
-)
-
-
-def prompt_of(config: str = FUNCTION) -> Prompt:
-    """Return the prompt for judging the answers of a configuration."""
-    return Prompt(
-        name="judgement",
-        version=prompt_version(config),
-        schema=SCHEMA,
-        parse=lambda text, _: parse_opinion(text),
-        template=TEMPLATE,
-        temperature=TEMPERATURE,
-        identical=_IDENTICAL,
-    )
+from .question import Question, build_question, prompt_of
 
 
 def judge(

@@ -1,4 +1,4 @@
-"""Build the judge's question: the messages for one answer, from the template of its configuration.
+"""Build questions about answers: the messages for one answer, from a template.
 
 The template for methods adds a section to the system message for single functions. A version names the template and
 hashes the schema and all texts that a judge is shown, so that no two wordings share a version.
@@ -8,23 +8,22 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lmrbench_data.chat.client import Message
-from lmrbench_data.dataset.rows import DatasetRow, config_of, is_method
+from lmrbench_data.dataset.rows import DatasetRow, config_of
 from lmrbench_data.loader import FUNCTION
 
 from ..predictions.prediction import Prediction
 from .material import Material, gather
-from .opinion import Category
+from .opinion import Category, Opinion, Reply, parse_opinion
 
 _HERE = Path(__file__).resolve().parent
-#: The template for single functions.
-TEMPLATE = _HERE / "prompt_v4.md"
-#: The template for methods; `one_function` in it is the system message of `TEMPLATE`.
-METHOD_TEMPLATE = _HERE / "method_prompt_v2.md"
+#: The temperature of all votes, so that their agreement means something: at 0 they would repeat the first.
+TEMPERATURE = 0.7
 #: The form of a judge's reply. OpenAI's strict mode requires every key and does not support lengths of lists.
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -50,19 +49,82 @@ class Question(NamedTuple):
     """The candidate wrote more than half of it, so a question that is too long is an answer that is too long."""
 
 
+@dataclass(frozen=True)
+class Prompt:
+    """A kind of question about an answer, and how its replies are read."""
+
+    name: str
+    template: Path
+    """A Markdown file with a heading of the first level for each part: system, user, and `repair`, the message to a
+    model whose reply could not be read."""
+    schema: Mapping[str, Any]
+    parse: Callable[[str, Question], Reply]
+    """Raises UnreadableError."""
+    temperature: float
+    identical: Reply | None = None
+    """The reply about an answer whose code is the reference's; None if there is nothing to say about it."""
+    included: Path | None = None
+    """A template whose system message is `one_function` in the other one; it has `repair` for both."""
+
+    @property
+    def version(self) -> str:
+        """The version at the end of the template's name, and a hash of the schema and all texts."""
+        texts = [path.read_text(encoding="utf-8") for path in (self.template, self.included) if path]
+        texts.insert(1, json.dumps(self.schema))
+        number = self.template.stem.rpartition("_")[2]
+        return f"{'method-' * bool(self.included)}{number}-{hashlib.sha256(''.join(texts).encode()).hexdigest()[:8]}"
+
+    def repair(self, reason: str) -> str:
+        """Return the message to a model whose reply could not be read."""
+        return str(_sections(self.included or self.template)["repair"].render(reason=reason))
+
+    def ask(self, material: Material, **more: str) -> Question:
+        """Fill in the template with the material, and with more values if the template has them."""
+        sections = _sections(self.template)
+        if self.included:
+            more["one_function"] = _sections(self.included)["system"].render()
+        texts = {
+            "system": sections["system"].render(**more),
+            "user": sections["user"].render(**material.values, **more),
+        }
+        theirs = sum(map(len, material.parts))
+        is_mostly_candidate = 2 * theirs > sum(map(len, texts.values()))
+        messages = [{"role": role, "content": text} for role, text in texts.items()]
+        return Question(messages, material.identical, is_mostly_candidate)
+
+
 @functools.cache
-def prompt_version(config: str = FUNCTION) -> str:
-    """Return the version of a configuration's prompt for judges: `v4-` or `method-v2-`, and a hash."""
-    if config != FUNCTION:
-        return f"method-{version_of(METHOD_TEMPLATE, SCHEMA, TEMPLATE)}"
-    return version_of(TEMPLATE, SCHEMA)
+def _sections(template: Path) -> dict[str, Any]:
+    """Read the parts of a template by name."""
+    import jinja2
+
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
+    pieces = re.split(r"^# (\w+)\n", template.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return {name: environment.from_string(text.strip()) for name, text in zip(pieces[::2], pieces[1::2], strict=True)}
 
 
-def version_of(template: Path, schema: Mapping[str, Any], *included: Path) -> str:
-    """Return the version at the end of a template's name, and a hash of its text, the schema and included templates."""
-    text = template.read_text(encoding="utf-8") + json.dumps(schema)
-    text += "".join(path.read_text(encoding="utf-8") for path in included)
-    return f"{template.stem.rpartition('_')[2]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+ON_FUNCTION = Prompt(
+    name="judgement",
+    template=_HERE / "prompt_v4.md",
+    schema=SCHEMA,
+    parse=lambda text, _: parse_opinion(text),
+    temperature=TEMPERATURE,
+    identical=Opinion(
+        category=Category.CC,
+        algorithm="The reference's.",
+        implementation="The reference's.",
+        rationale=(
+            "Each goal file has the syntax tree of the reference's.",
+            "No other file of the repository was changed.",
+        ),
+    ),
+)
+ON_METHOD = replace(ON_FUNCTION, template=_HERE / "method_prompt_v2.md", included=ON_FUNCTION.template)
+
+
+def prompt_of(config: str = FUNCTION) -> Prompt:
+    """Return the prompt for judging the answers of a configuration."""
+    return ON_FUNCTION if config == FUNCTION else ON_METHOD
 
 
 def build_question(row: DatasetRow, prediction: Prediction) -> Question:
@@ -75,30 +137,5 @@ def build_question(row: DatasetRow, prediction: Prediction) -> Question:
         MalformedAnswerError: the prediction cannot be applied: there is no candidate function.
         NotJudgedError: the candidate's function is too long, or cannot be printed without remarks.
     """
-    material = gather(row, prediction, prompt_version(config_of(row)))
-    if is_method(row):
-        return ask(METHOD_TEMPLATE, material, one_function=template_sections(TEMPLATE)["system"].render())
-    return ask(TEMPLATE, material)
-
-
-def ask(template: Path, material: Material, **more: str) -> Question:
-    """Fill in a template with the material, and with more values if the template has them."""
-    sections = template_sections(template)
-    user = sections["user"].render(**material.values, **more)
-    messages = [{"role": "system", "content": sections["system"].render(**more)}, {"role": "user", "content": user}]
-    theirs, everything = sum(map(len, material.parts)), sum(len(message["content"]) for message in messages)
-    return Question(messages, material.identical, is_mostly_candidate=2 * theirs > everything)
-
-
-@functools.cache
-def template_sections(template: Path) -> dict[str, Any]:
-    """Read the parts of a template by name: system, user, repair.
-
-    Args:
-        template: a Markdown file with a heading of the first level for each part.
-    """
-    import jinja2
-
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
-    pieces = re.split(r"^# (\w+)\n", template.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    return {name: environment.from_string(text.strip()) for name, text in zip(pieces[::2], pieces[1::2], strict=True)}
+    prompt = prompt_of(config_of(row))
+    return prompt.ask(gather(row, prediction, prompt.version))

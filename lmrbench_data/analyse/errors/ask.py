@@ -20,7 +20,7 @@ from ...base.jobs import Progress
 from ...base.proportions import ranking_level
 from ...dataset.result_rows import ResultRow
 from ...dataset.rows import only_functions
-from .diagnosis import Diagnosis, build_question, diagnosis_prompt
+from .diagnosis import PROMPT, Diagnosis, build_question
 
 FILE = "errors.jsonl"
 
@@ -83,6 +83,6 @@ def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeS
             question = functools.partial(build_question, rows[item.instance_id], item, results[key])
             votes.setdefault(key, Vote(key, 0, question))
     with DiagnosisLog.open(settings.run / FILE) as log:
-        asking = Asking(settings, diagnosis_prompt(), list(votes.values()), log, progress)
+        asking = Asking(settings, PROMPT, list(votes.values()), log, progress)
         asking.run()
         return asking.summary

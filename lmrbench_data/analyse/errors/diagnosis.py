@@ -6,7 +6,6 @@ this model sees the tests' report. The candidate's text, including its error mes
 material (`lmrbench_evaluate/judge/neutralise.py`).
 """
 
-import functools
 import re
 from enum import StrEnum
 from pathlib import Path
@@ -14,11 +13,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from lmrbench_evaluate.judge.asking import Prompt
 from lmrbench_evaluate.judge.material import gather
 from lmrbench_evaluate.judge.neutralise import enclose
 from lmrbench_evaluate.judge.opinion import Reply, UnreadableError, plain, read_objects
-from lmrbench_evaluate.judge.question import Question, ask, version_of
+from lmrbench_evaluate.judge.question import Prompt, Question
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.annotations import LabelColumn
 from lmrbench_evaluate.reports.answers import failed_cases
@@ -172,23 +170,15 @@ def _without_blanks(text: str) -> str:
 # --- the question -----------------------------------------------------------------------------------------------------
 
 
-@functools.cache
-def prompt_version() -> str:
-    """`e2-` and a hash of the template and the schema."""
-    return version_of(TEMPLATE, SCHEMA)
+PROMPT = Prompt("diagnosis", TEMPLATE, SCHEMA, parse_diagnosis, TEMPERATURE)
 
 
 def build_question(row: DatasetRow, prediction: Prediction, result: ResultRow) -> Question:
     """Build the question why an answer failed; equal input gives equal messages. No code is executed."""
     report = _test_report(result)
-    material = gather(row, prediction, prompt_version(), report)
+    material = gather(row, prediction, PROMPT.version, report)
     tests = enclose("WHAT THE TESTS REPORTED", report, material.code)
-    return ask(TEMPLATE, material, tests=tests)
-
-
-def diagnosis_prompt() -> Prompt:
-    """Return the prompt of error analysis."""
-    return Prompt("diagnosis", prompt_version(), SCHEMA, parse_diagnosis, TEMPLATE, TEMPERATURE)
+    return PROMPT.ask(material, tests=tests)
 
 
 def _test_report(result: ResultRow) -> str:
