@@ -216,7 +216,7 @@ def _locate(spec: str, config: str) -> tuple[dict[str, str], Path, str]:
         return stamp, data, spec
     if HUB_NAME.fullmatch(spec):
         return _download(*spec.partition("@")[::2], config)
-    fix = "give a folder, org/name[@revision], or with the package (pip install lmrbench-data) 'embedded'"
+    fix = "use a folder, org/name[@revision], or with the package (pip install lmrbench-data) 'embedded'"
     raise LoadError(f"dataset {spec!r}: no such folder; {fix}")
 
 
@@ -322,7 +322,7 @@ def unpack(row: Mapping[str, Any], folder: str | Path) -> Path:
         raise LoadError(f"{row['instance_id']}: repo_archive does not match repo_sha256; load the dataset again")
     files = read_archive(row["repo_archive"])
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise LoadError(f"{folder}: not an empty folder; give a new one")
+        raise LoadError(f"{folder}: not an empty folder; use a new one")
     write_files(files, folder)
     return folder
 

@@ -165,10 +165,10 @@ def read_cutoffs(texts: Sequence[str], models: Sequence[str]) -> dict[str, str]:
     for text in texts:
         model, _, month = text.rpartition("=")
         if not _MONTH.fullmatch(month):
-            raise ArgumentError("cutoff", f"{text!r} is not a valid month; give one such as 2024-06, or MODEL=2024-06")
+            raise ArgumentError("cutoff", f"{text!r} is not a valid month, for example 2024-06 or MODEL=2024-06")
         if model and model not in models:
             raise ArgumentError("cutoff", f"no answers of {model!r}; the runs have {', '.join(sorted(set(models)))}")
         named[model] = month
     if missing := sorted(model for model in models if model not in named and "" not in named):
-        raise ArgumentError("cutoff", f"missing for {', '.join(missing)}; give MODEL=YYYY-MM, or YYYY-MM for all")
+        raise ArgumentError("cutoff", f"missing for {', '.join(missing)}; add MODEL=YYYY-MM, or YYYY-MM for all")
     return {model: named.get(model) or named[""] for model in models}

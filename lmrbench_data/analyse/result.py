@@ -57,4 +57,4 @@ class Analysis:
 def check_name(path: Path) -> None:
     """Check the ending of a name, also before the work begins."""
     if path.suffix not in (".md", ".csv", ".json"):
-        raise ArgumentError("out", f"{path}: give a name that ends in .md, .csv or .json")
+        raise ArgumentError("out", f"{path}: must end in .md, .csv or .json")

@@ -104,7 +104,7 @@ def original_sessions() -> Sessions:
 
 
 def has_sessions(folder: Path) -> bool:
-    """Whether a folder was written by `lmrbench agent run`."""
+    """Return whether a folder was written by `lmrbench agent run`."""
     return (folder / TRAJECTORIES).is_dir()
 
 

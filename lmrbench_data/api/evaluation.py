@@ -33,19 +33,19 @@ def evaluate(
     passed; choose `instances` to leave them out.
 
     Args:
-        predictions: An iterable of mappings, a DataFrame, a `datasets.Dataset`; a file (.jsonl, .json, .parquet); a
+        predictions: an iterable of mappings, a DataFrame, a `datasets.Dataset`; a file (.jsonl, .json, .parquet); a
             folder that `save_to_disk` wrote; a log of our Inspect task or a folder of logs; a dataset on the Hub,
             `org/name[@revision]`; `-` for JSON lines on standard input; or the words `gold` and `masked`.
-        out: Run folder (default: runs/NAME-HASH from the predictions and the chosen instances).
+        out: run folder (default: runs/NAME-HASH from the predictions and the chosen instances).
         sandbox: `auto`, `docker`, `bwrap`, `local`, or the import path `package.module:name` of your own; on Ray,
             `auto` is `docker`. An open `Sandbox` or engine is used and closed.
-        progress: Receives each verdict.
+        progress: receives each verdict.
         settings: `instances`, `workers` and the other fields of `RunSettings`, as `lmrbench evaluate --help` describes
             them.
 
     Raises:
-        InputError: Arguments, predictions or dataset are wrong, or `out` holds another run.
-        InfraError: No sandbox, no image, or no cluster.
+        InputError: arguments, predictions or dataset are wrong, or `out` holds another run.
+        InfraError: no sandbox, no image, or no cluster.
     """
     chosen = RunSettings.of(**dict(settings, out=out))
     check_source(predictions)

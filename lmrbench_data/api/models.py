@@ -24,15 +24,15 @@ def generate(
     The key is OPENAI_API_KEY. Repeat the call to resume. Works inside a notebook's event loop.
 
     Args:
-        model: Model name, as its server knows it.
-        out: File of predictions; rows are added to it.
-        progress: Receives each answer.
+        model: model name, as its server knows it.
+        out: file of predictions; rows are added to it.
+        progress: receives each answer.
         settings: `base_url`, `instances`, `samples` and the other fields of `SamplingSettings`, as
             `lmrbench generate --help` describes them.
 
     Raises:
-        InputError: A wrong argument, or a key or model that the server does not know.
-        InfraError: The account has no credit left.
+        InputError: a wrong argument, or a key or model that the server does not know.
+        InfraError: the account has no credit left.
     """
     chosen = SamplingSettings.of(**dict(settings, model=model, out=out))
     return sampling.sample(chosen, load_rows(chosen.dataset, chosen.config, chosen.instances), progress)
@@ -49,16 +49,16 @@ def run_agent(
 
     Args:
         agent: `mini-swe-agent`, `openhands`, or a command that runs in the container.
-        model: Model name, as its server knows it.
-        out: Folder for predictions.jsonl and trajectories.
-        progress: Receives each row; the log has a line about it.
+        model: model name, as its server knows it.
+        out: folder for predictions.jsonl and trajectories.
+        progress: receives each row; the log has a line about it.
         settings: `base_url`, `instances`, `max_steps` and the other fields of `AgentSettings`, as
             `lmrbench agent run --help` describes them.
 
     Raises:
-        InputError: A wrong argument, an agent that is not installed or has no image, or `out` holds rows of another
+        InputError: a wrong argument, an agent that is not installed or has no image, or `out` holds rows of another
             agent.
-        InfraError: There is no Docker, or no image of the tasks.
+        InfraError: there is no Docker, or no image of the tasks.
     """
     chosen = AgentSettings.of(**dict(settings, agent=agent, model=model, out=out))
     return agent_runs.run_agent(chosen, load_rows(chosen.dataset, chosen.config, chosen.instances), progress)
@@ -72,15 +72,15 @@ def judge(run: Run | str | Path, model: str, *, progress: Progress | None = None
     inside a notebook's event loop.
 
     Args:
-        run: Run of `evaluate`, or its folder.
-        model: Model name, as its server knows it.
-        progress: Receives each vote.
+        run: run of `evaluate`, or its folder.
+        model: model name, as its server knows it.
+        progress: receives each vote.
         settings: `base_url`, `votes` and the other fields of `JudgeSettings`, as `lmrbench judge --help` describes
             them.
 
     Raises:
-        InputError: No run, another dataset, or a key or model that the server does not know.
-        InfraError: The account has no credit left.
+        InputError: no run, another dataset, or a key or model that the server does not know.
+        InfraError: the account has no credit left.
     """
     chosen = JudgeSettings.of(**dict(settings, run=Path(run), model=model))
     judged = open_run(chosen.run)

@@ -149,7 +149,7 @@ def report(*runs: Run | str | Path, judge_model: str | None = None, labels: str 
     from lmrbench_evaluate.reports.report import make_report
 
     if not runs:
-        raise InputError("report: give one or more runs")
+        raise InputError("report: needs at least one run")
     paths = list(map(Path, runs))
     annotations, bad = read_annotations(Path(labels)) if labels is not None else (None, [])
     log_bad_rows(bad)

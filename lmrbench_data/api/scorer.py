@@ -80,17 +80,17 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
 
         Args:
             dataset: `embedded`, a folder, or `org/name[@revision]`.
-            config: Configuration of the dataset.
-            instances: Instances to score (default: all).
-            workers: Number of answers that run at a time.
+            config: configuration of the dataset.
+            instances: instances to score (default: all).
+            workers: number of answers that run at a time.
             isolation: `shared`, or `container`: a fresh container for each answer, as in official runs.
-            sandbox: As for `evaluate`; `shared` needs Docker or bubblewrap.
-            seeds: Seeds to run (default: all); cases that do not depend on the seed always run.
-            timeout_scale: Factor for CPU time limits.
+            sandbox: as for `evaluate`; `shared` needs Docker or bubblewrap.
+            seeds: seeds to run (default: all); cases that do not depend on the seed always run.
+            timeout_scale: factor for CPU time limits.
 
         Raises:
-            InputError: The dataset cannot be read, or an instance, a seed or the isolation is unknown.
-            InfraError: No sandbox works here, or an image or a library is missing.
+            InputError: the dataset cannot be read, or an instance, a seed or the isolation is unknown.
+            InfraError: no sandbox works here, or an image or a library is missing.
         """
         arguments: dict[str, Any] = {"instances": instances, "workers": workers, "seeds": seeds}
         checked = _Checked.of(**arguments, timeout_scale=timeout_scale)
@@ -111,12 +111,12 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
         """Return the score of each row, in their order.
 
         Args:
-            rows: Prediction rows, or a DataFrame. They need no `model_name_or_path`. An answer that cannot be read is
+            rows: prediction rows, or a DataFrame. They need no `model_name_or_path`. An answer that cannot be read is
                 malformed.
 
         Raises:
-            InputError: A row is not a prediction, has no answer, or names an instance that this scorer does not have.
-            InfraError: The scorer was closed.
+            InputError: a row is not a prediction, has no answer, or names an instance that this scorer does not have.
+            InfraError: the scorer was closed.
         """
         futures = self._submit(rows)
         try:
@@ -142,7 +142,7 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
 
     def _submit(self, rows: Iterable[Mapping[str, Any]]) -> list[Future[Score]]:
         if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
-            raise ArgumentError("rows", f"give a list of prediction rows, not {reprlib.repr(rows)}")
+            raise ArgumentError("rows", f"must be a list of prediction rows, not {reprlib.repr(rows)}")
         if self._stop.is_set():
             raise InfraError("the scorer was closed")
         predictions = [self._prediction(place, row) for place, row in raw_rows(rows)]

@@ -12,7 +12,7 @@ VALID, PLAIN, CARELESS, WRONG = "valid", "plain", "careless", "wrong"
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
-    """What the rows of a configuration have, and what is asked and proved of them."""
+    """The facts of a configuration: what its rows have, and what is asked and proved of them."""
 
     name: str
     column: str

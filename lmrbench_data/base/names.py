@@ -53,7 +53,7 @@ def file_name(text: str, suffix: str = "") -> str:
 
 
 def is_invisible(char: str) -> bool:
-    """Whether a character has no glyph or changes the display of others. A plain space is visible."""
+    """Return whether a character has no glyph or changes the display of others. A plain space is visible."""
     code = ord(char)
     return not char.isprintable() or any(first <= code <= last for first, last in _IGNORABLE)
 

@@ -23,7 +23,7 @@ def benchmark_folder() -> Path:
 
 
 def has_variants(folder: Path) -> bool:
-    """Whether a folder of tasks includes variants; the wheel's benchmark does not."""
+    """Return whether a folder of tasks includes variants; the wheel's benchmark does not."""
     return folder.resolve() != _PACKAGE / "benchmark"
 
 

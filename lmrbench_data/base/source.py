@@ -122,12 +122,12 @@ def find_function(source: str, qualified_name: str) -> Target:
         raise SourceError(f"no function {qualified_name!r} in it")
     if len(functions) > 1:
         lines = ", ".join(str(target.node.lineno) for target in functions)
-        raise SourceError(f"{len(functions)} definitions of {qualified_name!r} (lines {lines}); one is needed")
+        raise SourceError(f"{len(functions)} definitions of {qualified_name!r} (lines {lines}); expected exactly one")
     return functions[0]
 
 
 def is_overload(node: FunctionNode) -> bool:
-    """Whether a definition is a stub for type checkers, below `@overload`."""
+    """Return whether a definition is a stub for type checkers, below `@overload`."""
     names = (getattr(item, "attr", getattr(item, "id", "")) for item in node.decorator_list)
     return "overload" in names
 

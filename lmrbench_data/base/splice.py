@@ -113,12 +113,12 @@ def splice_reply(file: str, names: Sequence[str], code: str, goals: Sequence[str
 
 
 def covers(code: str, file: str) -> bool:
-    """Whether code binds every name that a file binds, at the top and in classes: it is a whole new file."""
+    """Return whether code binds every name that a file binds, at the top and in classes: it is a whole new file."""
     return _every_name(parse(file)) <= _every_name(parse(code))
 
 
 def defines(tree: ast.Module, name: str, names: Sequence[str] = ()) -> bool:
-    """Whether code defines a function; a method may stand without its class if no other of `names` has its name."""
+    """Return whether code defines a function; a method may lack its class if no other of `names` has its name."""
     return bool(_definitions(tree, name, names))
 
 
@@ -204,7 +204,7 @@ def _read(code: str, goal_function: str, place: Target) -> _Answer:
     places = _definitions(tree, goal_function)
     if len(places) != 1:
         count = f"{len(places)} definitions" if places else "no top-level definition"
-        raise MalformedAnswerError(f"{count} of {name!r} in the answer; one is needed")
+        raise MalformedAnswerError(f"{count} of {name!r} in the answer; expected exactly one")
     anchor, body, target = places[0]
     line = target.lineno
     above = [node for node in tree.body if (node.end_lineno or 0) < first_line(anchor)]

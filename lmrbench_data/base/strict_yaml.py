@@ -33,7 +33,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: not YAML: {' '.join(str(error).split())[:300]}") from error
     if not isinstance(data, dict):
-        raise InputError(f"{path}: a mapping is needed at the top; see CONTRIBUTING.md")
+        raise InputError(f"{path}: expected a mapping at the top; see CONTRIBUTING.md")
     return data
 
 

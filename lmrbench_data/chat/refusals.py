@@ -11,7 +11,7 @@ _MAX_TEXT = 2000
 
 
 class Cause(Enum):
-    """What is at fault: its codes and types, and its words; all in lower case. The first cause that matches counts."""
+    """The fault: its codes and types, and its words; all in lower case. The first cause that matches counts."""
 
     CREDIT = (  # the account has none: the run ends
         r"insufficient_(quota|fund)|current_quota|arrear|credit|balance|billing|budget_exceeded|payment",
@@ -92,7 +92,7 @@ class Refusal(NamedTuple):
         return found.start() if found else None
 
     def _exceeds(self, limit: int | None) -> bool:
-        """Tell a limit that is too large by itself from one that leaves too little for the prompt."""
+        """Return whether a limit is too large by itself, rather than leaving too little for the prompt."""
         numbers = {int(number) for number in re.findall(r"\d+", self.text)}
         if limit is None or not (limit in numbers or re.search(_REPLY, self.text)):
             return False

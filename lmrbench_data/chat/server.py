@@ -44,7 +44,7 @@ def server_name(base_url: str | None) -> str:
         url = httpx2.URL("")
     if url.scheme not in ("http", "https") or not url.host:
         shown = (base_url or "").rpartition("@")[2]
-        raise ArgumentError("base_url", f"{shown!r} is not an address; give one such as http://localhost:8000/v1")
+        raise ArgumentError("base_url", f"{shown!r} is not an address, for example http://localhost:8000/v1")
     return f"{url.scheme}://{url.netloc.decode()}{url.path.rstrip('/')}"
 
 

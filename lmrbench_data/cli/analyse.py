@@ -195,7 +195,7 @@ def errors(
         with progress_bar("asking", shown=not as_json, kept=f"diagnoses so far are in {run / FILE}") as progress:
             summary = ask_why(settings, progress)
     elif not annotations and not ((run / FILE).is_file() and (run / FILE).stat().st_size):
-        raise InputError(f"{run}: no diagnoses yet; give a model to ask (--model) or human labels (--labels)")
+        raise InputError(f"{run}: no diagnoses yet; add a model to ask (--model) or human labels (--labels)")
     result = analyse_errors(run, annotations, model=model or None, instances=settings.instances)
     numbers = dict(result.numbers)
     parts: list[Part] = [*result.tables, *result.notes]

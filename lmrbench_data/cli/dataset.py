@@ -1,6 +1,5 @@
 """`lmrbench dataset`: start a benchmark, record references, check tasks; build, publish datasets and private sets."""
 
-import contextlib
 import itertools
 import math
 from pathlib import Path
@@ -190,9 +189,7 @@ def check(
     lines = problem_lines([finding for finding in findings if verbose or finding.is_error])
     emit([finding.as_dict() for finding in findings], as_json, *lines, ("", check_table(findings)))
     if quick:
-        print_err(
-            "quick check, not a proof: the notes on each instance list what it skipped; leave out --quick to prove"
-        )
+        print_err("quick check, not a proof: the notes list what it skipped; leave out --quick to prove")
     if any(finding.is_error for finding in findings):
         raise typer.Exit(1)
 
@@ -203,9 +200,7 @@ def private(
     seed: Annotated[int, typer.Option("--seed", help="Seed of the draw; keep it secret.", min=0)],
     config: Annotated[str, typer.Option("--config", help="counterfactual or underspecified.")] = "counterfactual",
     names: TaskNames = None,
-    difficulty: Annotated[
-        str, typer.Option("--difficulty", help="Of underspecified papers: easy, hard, silent or all.")
-    ] = "all",
+    difficulty: Annotated[str, typer.Option(help="Of underspecified papers: easy, hard, silent or all.")] = "all",
     per_paper: Annotated[int, typer.Option("--per-paper", help="Rows per paper.", min=1, max=100)] = 1,
     sandbox: SandboxKind = "auto",
     benchmark: BenchmarkFolder = None,
@@ -224,46 +219,26 @@ def private(
     from lmrbench_evaluate.checks.private_sets import experiment_runs, make_private_set, of_difficulty
     from lmrbench_evaluate.sandbox import open_sandbox
 
-    from ..base.errors import ArgumentError, LoadError
+    from ..base.errors import ArgumentError
     from ..base.text import plural
-    from ..dataset.build import refuse_foreign, write_dataset
-    from ..loader import dataset_sha256, load_rows
+    from ..loader import dataset_sha256
     from ..tasks.experiments import DIFFICULTIES
-    from ..tasks.manifest import load_benchmark
     from ..tasks.task_folders import choose_folders
 
     if config not in ("counterfactual", "underspecified"):
-        raise ArgumentError("config", f"{config!r} has no private sets; give counterfactual or underspecified")
+        raise ArgumentError("config", f"{config!r} has no private sets; must be counterfactual or underspecified")
     if difficulty not in (*DIFFICULTIES, "all"):
-        raise ArgumentError("difficulty", f"{difficulty!r} is unknown; give {', '.join(DIFFICULTIES)} or all")
+        raise ArgumentError("difficulty", f"must be {', '.join(DIFFICULTIES)} or all, not {difficulty!r}")
     tasks = tasks_and_drafts(choose_folders(names, benchmark) if names else None, benchmark)[0]
     tasks = [of_difficulty(task, difficulty) for task in tasks] if difficulty != "all" else tasks
-    facts = load_benchmark(benchmark)
-    kept: dict[str, Any] = {}
-    refuse_foreign(out)
-    if out.is_dir():
-        with contextlib.suppress(LoadError):  # of another configuration
-            kept = {row["instance_id"]: row for row in load_rows(out, config) if f"-s{seed}-" in row["instance_id"]}
     if runs := per_paper * experiment_runs(tasks, config):
-        minutes = math.ceil(runs * SECONDS_PER_RUN / workers / 60)
-        print_err(f"up to {runs} runs of experiments, about {minutes} min; a stopped command can be run again")
-    made: dict[str, Any] = {}
-
-    def save(shown: dict[str, Any]) -> None:
-        write_dataset([], out, facts, others={config: [shown[name] for name in sorted(shown)]})
-
+        print_err(f"up to {runs} runs of experiments, about {math.ceil(runs * SECONDS_PER_RUN / workers / 60)} min")
     with (
         open_sandbox(sandbox, benchmark) as place,
         progress_bar("recording", shown=not as_json, kept=f"finished rows are in {out}") as progress,
     ):
-        for row in make_private_set(
-            tasks, config, seed, per_paper, place, kept=kept.values(), workers=workers, progress=progress
-        ):
-            made[row["instance_id"]] = row
-            if row is not kept.get(row["instance_id"]):
-                save({**kept, **made})
-    save(made)
-    sha256, papers = dataset_sha256(made.values()), len({row["paper_title"] for row in made.values()})
+        made = make_private_set(out, tasks, config, seed, per_paper, place, workers=workers, progress=progress)
+    sha256, papers = dataset_sha256(made), len({row["paper_title"] for row in made})
     emit(
         {"folder": str(out), "rows": len(made), "sha256": sha256, "papers": papers},
         as_json,

@@ -23,7 +23,7 @@ def submit(
 ) -> None:
     """Submit a run to a results dataset by pull request.
 
-    Sends results, predictions and judgements; a maintainer verifies them before they count.
+    Sends results, predictions and judgements; they count only after a maintainer has verified them.
 
     The run must be complete and without infra errors, made in Docker on a published version of the dataset; each row
     must state its track. To create a results dataset, run `hf repos create ORG/results --type dataset`.

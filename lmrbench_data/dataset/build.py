@@ -157,7 +157,7 @@ def write_dataset(
 
 def refuse_foreign(folder: Path) -> None:
     """Refuse to replace anything but an earlier build without other files (notes, a `.git`)."""
-    fix = "give a new folder"
+    fix = "use an empty folder"
     if not folder.exists():
         return
     if not folder.is_dir():

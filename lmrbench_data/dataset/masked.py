@@ -1,4 +1,4 @@
-"""What a row's repository lacks beside its goal functions: other masked functions, and removed helpers."""
+"""Parts that a row's repository lacks beside its goal functions: other masked functions, and removed helpers."""
 
 import ast
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def _masked(body: list[ast.stmt], above: str = "") -> Iterator[str]:
 
 
 def lacks_helpers(row: DatasetRow) -> bool:
-    """Whether the reference has definitions that the repository lacks, because only its goal functions use them."""
+    """Return whether the reference has definitions that the repository lacks: only its goal functions use them."""
     files = read_archive(row["repo_archive"])
     return any(
         not set(_names(text)) <= set(_names(files[path].data.decode("utf-8", "replace")))

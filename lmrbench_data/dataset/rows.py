@@ -175,7 +175,7 @@ def goals_of(row: DatasetRow) -> dict[str, list[str]]:
 
 
 def is_method(row: DatasetRow) -> bool:
-    """Whether a row asks for several functions."""
+    """Return whether a row asks for several functions."""
     return configuration_of(row).is_method
 
 

@@ -34,7 +34,7 @@ def write_folder(folder: Path, files: Mapping[str, File]) -> None:
 
 def _refuse_foreign(folder: Path) -> None:
     """Refuse to replace anything but an earlier export without other files, such as notes or a clone."""
-    fix = "give a new folder, or remove it"
+    fix = "use an empty folder, or remove it"
     is_folder = folder.is_dir() and not folder.is_symlink()
     if is_folder and not any(folder.iterdir()):
         return

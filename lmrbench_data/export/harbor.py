@@ -75,7 +75,7 @@ def export_harbor(settings: HarborSettings, progress: Progress | None = None) ->
     progress, rows = progress or Progress(), _rows(settings)
     registry = settings.out / "registry.json"
     if registry.exists() and _MADE_BY not in registry.read_text(encoding="utf-8", errors="replace"):
-        raise InputError(f"{registry}: not an export of lmrbench; give a new folder, or remove it")
+        raise InputError(f"{registry}: not an export of lmrbench; use an empty folder, or remove it")
     progress.start(len(rows))
     for row in rows:
         files = harbor_task(row, track=settings.track, network=settings.network)

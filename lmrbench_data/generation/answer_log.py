@@ -55,7 +55,7 @@ class AnswerLog(Ledger):
     """An open file of predictions; use `AnswerLog.open` as a context manager."""
 
     KEYS: ClassVar = {"instance_id": str, "model_name_or_path": str}
-    FIX = "remove that line, or give another file"
+    FIX = "remove that line, or use another file"
 
     def __init__(self) -> None:
         super().__init__()

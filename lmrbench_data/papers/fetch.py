@@ -103,7 +103,7 @@ class UnreachableError(InfraError):
 
 
 def is_public(url: str) -> bool:
-    """Whether an address is https at a named host; an untrusted dataset must not reach into the user's network."""
+    """Return whether an address is https at a named host; an untrusted dataset must not reach the user's network."""
     return bool(re.match(r"https://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}(:443)?(/|$)", url))
 
 

@@ -52,7 +52,7 @@ class Choice:
         return (self.published, *self.code)
 
     def is_tested_by(self, case: Mapping[str, Any]) -> bool:
-        """Whether a case tests functions of this choice and nothing else."""
+        """Return whether a case tests functions of this choice and nothing else."""
         return bool(case.get("goals")) and set(case["goals"]) <= set(self.functions)
 
 
@@ -78,7 +78,7 @@ def read_choices(
             first = owners.setdefault((choice.file, function), choice.name)
             if first != choice.name:
                 where = f"{folder / 'method.yaml'}: choices.{choice.name}"
-                raise InputError(f"{where}: {function} belongs to {first} already; give each function to one choice")
+                raise InputError(f"{where}: {function} already belongs to {first}; a function belongs to one choice")
     return choices
 
 
@@ -91,7 +91,7 @@ def _choice(folder: Path, name: str, facts: Mapping[str, Any], text: str, goals:
     code = {path.stem: read_text(path) for path in sorted(place.glob("*.py"))}
     texts = {option: read_text(place / f"{option}.md") for option in code}
     if facts["published"] in code or len(code) + 1 < MIN_OPTIONS:
-        fix = f"give at least {MIN_OPTIONS - 1} options (NAME.md, NAME.py) beside the published {facts['published']!r}"
+        fix = f"add at least {MIN_OPTIONS - 1} options (NAME.md, NAME.py) beside the published {facts['published']!r}"
         raise InputError(f"{place}: {fix}")
     return Choice(
         name=name,

@@ -57,7 +57,7 @@ def mask_function(source: str, qualified_name: str) -> str:
     closing = last[len(last.rstrip("\r\n")) :]  # the file may end without a line ending
     masked = f"{kept}{indent}raise NotImplementedError{closing}{''.join(lines[end:])}"
     if not is_masked(find_function(masked, qualified_name).node):
-        raise SourceError(f"the body of {qualified_name!r} cannot be masked; give it lines of its own")
+        raise SourceError(f"the body of {qualified_name!r} cannot be masked; put it on lines of its own")
     return bom + masked
 
 
@@ -111,7 +111,7 @@ def remove_definition(source: str, name: str) -> str:
     is_last = index + 1 == len(body)
     below = len(lines) + 1 if is_last else first_line(body[index + 1])
     if len({*bound_names([body[index]])}) > 1 or above > start or below <= end or (owner and len(body) == 1):
-        raise SourceError(f"{name!r} shares its statement or line with others; give it a line of its own")
+        raise SourceError(f"{name!r} shares its statement or line with others; put it on a line of its own")
     while start > above and lines[start - 1].lstrip().startswith("#"):
         start -= 1
     if owner and is_last:  # the blank lines below separate the class from what follows
@@ -155,7 +155,7 @@ def _used_names(tree: ast.Module) -> set[str]:
 def _class(tree: ast.Module, name: str) -> ast.ClassDef:
     found = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
     if len(found) != 1:
-        raise SourceError(f"{len(found)} top-level classes {name!r}; exactly one is needed")
+        raise SourceError(f"{len(found)} top-level classes {name!r}; expected exactly one")
     return found[0]
 
 
@@ -176,7 +176,7 @@ def _signature_end(source: str, lines: list[str], node: FunctionNode) -> int:
 
 
 def is_masked(node: FunctionNode) -> bool:
-    """Whether the body of a function is masked."""
+    """Return whether the body of a function is masked."""
     body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
     return len(body) == 1 and ast.unparse(body[0]) == "raise NotImplementedError"
 

@@ -61,7 +61,7 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("annotator,instance,model,category\nann,a-one,m,3\n")
     cases = {
         ("tables", tmp_path / "gone"): "no run.json",
-        ("tables", "--out", "t.html"): "--out: t.html: give a name that ends in .md, .csv or .json",
+        ("tables", "--out", "t.html"): "--out: t.html: must end in .md, .csv or .json",
         ("tables", "--labels", tmp_path / "labels.csv"): "--labels: applies to runs; name a run as well",
         ("tables", run, "--judge-model", "nobody"): "not judged by nobody",
         ("actions", tmp_path / "empty"): "but no predictions.jsonl that says whose they are",

@@ -97,8 +97,8 @@ def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset:
         ([row({"role": "assistant", "content": TOY_ANSWER})], r"goal_file \(dict\)"),
         ([{"instance_id": "toy-scale", "files": {"toy.py": [{"content": TOY_ANSWER}]}}], r"files \(dict\)"),
         ([row(TOY_ANSWER, function=TOY_ANSWER)], r"goal_file \(str\), function \(str\)"),
-        (row(TOY_ANSWER), "rows: give a list of prediction rows, not {'goal_file'"),
-        (None, "rows: give a list of prediction rows, not None"),
+        (row(TOY_ANSWER), "rows: must be a list of prediction rows, not {'goal_file'"),
+        (None, "rows: must be a list of prediction rows, not None"),
         ([{"instance_id": "toy-scale", 1: TOY_ANSWER}], r"row 0: .* it has instance_id \(str\), 1 \(str\)"),
         ([{"instance_id": "dpo-method"}], "no instance 'dpo-method'"),
     ):

@@ -195,7 +195,7 @@ def test_choice_with_malformed_files_is_one_error(toy_benchmark: Path, local_san
         refused(words)
     folder = toy_benchmark / TASK / "choices"
     (folder / "weights" / "linear.py").unlink()
-    refused("give at least 2 options")
+    refused("add at least 2 options")
     add_toy_choices(toy_benchmark, choices={**STATED, "again": {**STATED["weights"]}}, counterfactual=[])
     shutil.copytree(folder / "weights", folder / "again")
     with (toy_benchmark / TASK / "paper.md").open("a") as file:

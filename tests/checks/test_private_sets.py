@@ -93,7 +93,7 @@ def test_a_stopped_private_set_keeps_its_rows_and_resumes(
     (tmp_path / "notes" / "mine.txt").parent.mkdir()
     (tmp_path / "notes" / "mine.txt").touch()
     refused = in_process("dataset", "private", tmp_path / "notes", *options)
-    assert "contains other files (mine.txt); give a new folder" in refused.stderr
+    assert "contains other files (mine.txt); use an empty folder" in refused.stderr
 
 
 def test_without_rows_of_the_configuration_or_difficulty_there_is_nothing_to_draw(
@@ -110,4 +110,4 @@ def test_without_rows_of_the_configuration_or_difficulty_there_is_nothing_to_dra
     add_toy_choices(toy_benchmark)
     assert "no task has such rows of underspecified" in error_of("underspecified", "--difficulty", "hard")
     unknown = error_of("underspecified", "--difficulty", "medium")
-    assert "--difficulty: 'medium' is unknown; give easy, hard, silent or all" in unknown
+    assert "--difficulty: must be easy, hard, silent or all, not 'medium'" in unknown

@@ -237,7 +237,7 @@ def test_a_folder_of_somebody_else_is_never_replaced(
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text("mine")
     before = contents(folder)
-    with pytest.raises(InputError, match="give a new folder"):
+    with pytest.raises(InputError, match="use an empty folder"):
         write_dataset([toy_row], folder, benchmark)
     assert contents(folder) == before
     assert list(tmp_path.iterdir()) == [folder]

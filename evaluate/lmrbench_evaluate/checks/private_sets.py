@@ -3,13 +3,15 @@
 import contextlib
 import dataclasses
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.jobs import Progress, run_jobs
-from lmrbench_data.dataset.build import build_row
+from lmrbench_data.dataset.build import build_row, refuse_foreign, write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.loader import COUNTERFACTUAL, row_sha256
+from lmrbench_data.loader import COUNTERFACTUAL, LoadError, load_rows, row_sha256
 from lmrbench_data.tasks.choices import MIN_ALTERED, draw
 from lmrbench_data.tasks.experiments import MIN_DEPARTURES, SILENT
 from lmrbench_data.tasks.manifest import load_benchmark
@@ -23,45 +25,61 @@ from .tables import count_runs, table_errors
 
 
 def make_private_set(
+    out: Path,
     tasks: Sequence[Task],
     config: str,
     seed: int,
     per_paper: int,
     sandbox: Sandbox,
     *,
-    kept: Iterable[DatasetRow] = (),
     workers: int = 2,
     progress: Progress | None = None,
-) -> Iterator[DatasetRow]:
-    """Draw combinations of options that are not in the benchmark, record them, and yield each row when it is proved.
+) -> list[DatasetRow]:
+    """Draw combinations of options that are not in the benchmark, record them, and write each row when it is proved.
 
-    Nothing is written beside the tasks. An underspecified paper leaves the same choices open as the published one of
+    Nothing is written beside the tasks. Rows of an earlier call that was stopped are kept if the present tasks still
+    give them. An underspecified paper leaves the same choices open as the published one of
     its task; a combination that its tables do not single out is skipped.
 
     Args:
+        out: folder of the dataset.
         tasks: those without instances of the configuration are left out.
         config: `counterfactual` or `underspecified`.
         seed: seed of the draws; each paper has a draw of its own, which stays the same when other papers change.
         per_paper: number of rows of each paper; fewer if the combinations run out.
-        kept: rows of an earlier call that was stopped; those that the present tasks still give are not made again.
         workers: number of papers at a time.
         progress: receives a step for each row, and for each run of a paper's experiments.
 
     Raises:
-        InputError: no task has such instances, a reference failed, or a recording of an option is out of date.
+        InputError: the folder holds something else, no task has such instances, a reference failed, or a recording of
+            an option is out of date.
         InfraError: the machinery failed.
     """
+    refuse_foreign(out)
     chosen = [task for task in tasks if task.instances_of(config)]
     if not chosen:
         raise InputError(f"no task has such rows of {config}, so there is nothing to draw; see CONTRIBUTING.md")
-    earlier = {row["instance_id"]: row for row in kept}
+    earlier: dict[str, Any] = {}
+    if out.is_dir():
+        with contextlib.suppress(LoadError):  # of another configuration
+            earlier = {row["instance_id"]: row for row in load_rows(out, config) if f"-s{seed}-" in row["instance_id"]}
+    made: dict[str, DatasetRow] = {}
+
+    def save(rows: Mapping[str, DatasetRow]) -> None:
+        benchmark = load_benchmark(chosen[0].folder.parent)
+        write_dataset([], out, benchmark, others={config: [rows[name] for name in sorted(rows)]})
+
     steps = _Steps(progress or Progress(), per_paper * (len(chosen) + experiment_runs(chosen, config)))
     papers = [_rows(task, config, seed, per_paper, sandbox, earlier, steps) for task in chosen]
     for _ in range(per_paper):
         with contextlib.closing(run_jobs(papers, lambda rows: next(rows, None), workers)) as done:
             for _, future in done:
                 if row := future.result():
-                    yield row
+                    made[row["instance_id"]] = row
+                    if row is not earlier.get(row["instance_id"]):
+                        save({**earlier, **made})
+    save(made)
+    return list(made.values())
 
 
 def of_difficulty(task: Task, difficulty: str) -> Task:

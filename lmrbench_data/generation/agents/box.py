@@ -232,7 +232,7 @@ class CpuMeter:
         self._ended = threading.Event()
         self.used_s = 0.0
         self.is_over = False
-        """Whether the budget is spent; then the box is stopped."""
+        """Return whether the budget is spent; then the box is stopped."""
 
     @contextlib.contextmanager
     def running(self) -> Iterator["CpuMeter"]:

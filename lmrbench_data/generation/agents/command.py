@@ -31,7 +31,9 @@ class CommandAgent(Agent):
         except ValueError as error:
             raise ArgumentError("agent", f"{command!r} is not a command ({error})") from None
         if not words:
-            raise ArgumentError("agent", "is empty; give mini-swe-agent, openhands, or a command such as 'python a.py'")
+            raise ArgumentError(
+                "agent", "is empty; use mini-swe-agent, openhands, or a command, for example 'python a.py'"
+            )
         self._files = _read_files(files) if files is not None else {}
         self.files_sha256 = hashlib.sha256(tar_bytes(self._files)).hexdigest()[:16] if self._files else ""
         for word in words:
