@@ -126,7 +126,7 @@ def attempt(toy_row: dict[str, Any], shared_sandbox: Sandbox) -> Callable[..., V
 
 
 @pytest.fixture
-def plural(wall: Any) -> Counted:
+def counted(wall: Any) -> Counted:
     return Counted(wall)
 
 
