@@ -310,7 +310,7 @@ def test_run_evaluates_as_its_options_say(server: Server, toy: Path, tmp_path: P
     server.judge = lambda request: TOY_ANSWER
     line = ["run", "-m", "m", "--base-url", server.base_url, "--dataset", str(toy), "--sandbox", "local", "--out", "r"]
     wrong = in_process(*line, "--category", "Cooking", cwd=tmp_path)
-    assert (wrong.returncode, wrong.stderr[:39]) == (1, "error: --category: 'Cooking' is unknown")
+    assert (wrong.returncode, wrong.stderr[:36]) == (1, "error: --category: 'Cooking' must be")
     assert in_process(*line, "--isolation", "shared", cwd=tmp_path).returncode == 1  # which `local` does not have
     assert server.requests == []
     options = ("--category", "Evaluation Metrics", "--limit", "2", "--fresh-seeds", "2", "--timeout-scale", "3")

@@ -77,20 +77,17 @@ def read_blocks(answer: str, goals: Collection[str], defines: Callable[[ast.Modu
     if not mention.search(text):
         raise MalformedAnswerError(f"no definition of {which} in the answer")
     # Reasoning may hold drafts; the answer follows it.
-    thought = _THOUGHTS_END.split(_without_thoughts(text))[-1]
-    version = thought if mention.search(thought) else text
-    bare = _without_tokens(version)
-    whole = _read_block(defines, 1, "", text, version, bare)
-    blocks = [whole]
-    if not whole.tree:
-        pieces = enumerate(_fenced_blocks(version), start=1)
-        blocks = [_read_block(defines, n, above, piece, _without_tokens(piece)) for n, (above, piece, _) in pieces]
-    mentions = [block for block in blocks if mention.search(block.code)]
-    if not mentions and (first := mention.search(bare)) and (code := _code_in_prose(bare, first.end(), defines)):
-        return [Block(1, "", *code, True)]
+    answer = _THOUGHTS_END.split(_without_thoughts(text))[-1]
+    answer = answer if mention.search(answer) else text
+    # The first of three places that has the function: the whole answer, fenced blocks, code between prose.
+    whole = _read_block(defines, 1, "", text, answer, _without_tokens(answer))
+    blocks = [whole] if whole.tree else _read_fenced(answer, defines)
+    if not any(mention.search(block.code) for block in blocks):
+        blocks = _read_prose(_without_tokens(answer), mention, defines) or blocks
     if any(block.defines for block in blocks):
         return blocks
-    reasons = [block.reason for block in (whole, *mentions) if block.reason]
+    faulty = [whole, *(block for block in blocks if mention.search(block.code))]
+    reasons = [block.reason for block in faulty if block.reason]
     raise MalformedAnswerError(reasons[-1] if reasons else f"no top-level definition of {which} in the answer")
 
 
@@ -160,6 +157,12 @@ def _fenced_blocks(text: str) -> Iterator[tuple[str, str, int]]:
         yield above, "".join(block), 0
 
 
+def _read_fenced(text: str, defines: Callable[[ast.Module], bool]) -> list[Block]:
+    """Read the fenced blocks of an answer."""
+    pieces = enumerate(_fenced_blocks(text), start=1)
+    return [_read_block(defines, n, above, piece, _without_tokens(piece)) for n, (above, piece, _) in pieces]
+
+
 def _read_block(defines: Callable[[ast.Module], bool], number: int, above: str, *versions: str) -> Block:
     """Read the first version of a block that parses."""
     reason = ""
@@ -179,27 +182,32 @@ def _parse(text: str) -> tuple[str, ast.Module]:
     try:
         return code, parse(code)
     except SourceError as error:
-        lines = split_lines(code)
-        if error.line is None or not indentation([*lines, ""], min(error.line, len(lines) + 1)):
-            raise
-        reason, line = error, error.line
-    wrapper = f"class {WRAPPER}:\n"
-    variants = [("".join([*lines[: line - 1], wrapper, *lines[line - 1 :]]), _MEMBERS)]
-    if re.match(r"@|async\b|def\b", lines[0]):
-        # The answer was stripped: its first line lost the indentation of the others.
-        variants.insert(0, (wrapper + indentation(lines, line) + code, get_args(FunctionNode)))
-    for variant, kinds in variants:
+        reason = error
+    lines, line = split_lines(code), reason.line
+    if line is None or not indentation([*lines, ""], min(line, len(lines) + 1)):
+        raise reason
+    for variant, kinds in _wrapped(code, lines, line):
         try:
             tree = parse(variant)
         except SourceError as error:
-            if error.line and error.line - 1 > line:
-                reason = SourceError(str(error).replace(f"line {error.line}", f"line {error.line - 1}", 1))
-                reason.line = line = error.line - 1
+            if error.line and error.line - 1 > line:  # its parser came further
+                line = error.line - 1
+                reason = SourceError(str(error).replace(f"line {error.line}", f"line {line}", 1))
+                reason.line = line
             continue
         # Other contents mean that it is not a class but a function with wrong indentation.
         if all(isinstance(item, kinds) for node in wrappers(tree) for item in (*node.body, *node.decorator_list)):
             return variant, tree
     raise reason
+
+
+def _wrapped(code: str, lines: list[str], line: int) -> Iterator[tuple[str, tuple[type[ast.AST], ...]]]:
+    """Yield code with a class around what is indented from a line on, and the kinds of statements in it."""
+    wrapper = f"class {WRAPPER}:\n"
+    if re.match(r"@|async\b|def\b", lines[0]):
+        # The answer was stripped: its first line lost the indentation of the others.
+        yield wrapper + indentation(lines, line) + code, get_args(FunctionNode)
+    yield "".join([*lines[: line - 1], wrapper, *lines[line - 1 :]]), _MEMBERS
 
 
 def _without_tokens(text: str) -> str:
@@ -220,12 +228,10 @@ def _without_thoughts(text: str) -> str:
     return kept + text[position:]
 
 
-def _code_in_prose(text: str, end: int, defines: Callable[[ast.Module], bool]) -> tuple[str, ast.Module] | None:
-    """Return the code of a reply without fences: it starts at the first line from which a piece with the goal parses.
-
-    Args:
-        end: the end of the first line of the goal function.
-    """
+def _read_prose(text: str, mention: re.Pattern[str], defines: Callable[[ast.Module], bool]) -> list[Block]:
+    """Read a reply without fences: its code starts at the first line from which a piece with the goal parses."""
+    first = mention.search(text)
+    end = first.end() if first else 0
     starts = [start.start() for start in _CODE_START.finditer(text, 0, end)]
     tries, position = 0, 0
     for number, start in enumerate(starts):
@@ -234,9 +240,9 @@ def _code_in_prose(text: str, end: int, defines: Callable[[ast.Module], bool]) -
             tries += 1
             code, tree, length = _longest_prefix(text[start:])
             if tree and defines(tree):
-                return code, tree
+                return [Block(1, "", code, tree, True)]
             position = start + length
-    return None
+    return []
 
 
 def _longest_prefix(text: str) -> tuple[str, ast.Module | None, int]:
