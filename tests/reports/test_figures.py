@@ -34,7 +34,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
             for sample in range(SAMPLES):
                 core = "passed" if number + sample >= place * 2 else "failed"
                 contract = "passed" if sample else "failed"
-                metadata = {} if model == NAMES[2] else {"cost_usd": 0.01 * 30**place}
+                spent = {"cost_usd": 0.01 * 30**place, "cpu_s": 10 * sample + number}
+                usage = {"input_tokens": 900 * sample, "output_tokens": 100}
+                metadata = {} if model == NAMES[2] else {**spent, "usage": usage}
                 made = Prediction(instance, model, "function", f"x = {sample}", sample, "", "paper", metadata)
                 reading = READINGS[(place + number) % 3]
                 kinds = {"altered": (True, False), "open": (False, True)}.values()
@@ -55,14 +57,15 @@ def folder(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("figures") / "new"
     written = report.save_figures(path)
     assert sorted(written) == sorted(path.iterdir())
-    assert Counter(file.suffix for file in written) == {".svg": 5, ".pdf": 5, ".tex": 3, ".csv": 3}
+    assert Counter(file.suffix for file in written) == {".svg": 8, ".pdf": 8, ".tex": 3, ".csv": 3}
     return path
 
 
 @pytest.mark.parametrize("name", CHARTS)
 def test_figure_fits_a_column_and_names_every_model(name: str, folder: Path) -> None:
     """As text in the SVG, and in fonts that conferences take (TrueType, embedded) in the PDF."""
-    shown = [squeezed(model) for model in NAMES if model != NAMES[2] or name != "cost"]
+    is_of_spending = name == "cost" or name.startswith("within")
+    shown = [squeezed(model) for model in NAMES if model != NAMES[2] or not is_of_spending]
     root = ElementTree.fromstring((folder / f"{name}.svg").read_bytes())
     [page] = pymupdf.open(folder / f"{name}.pdf")
     assert page.rect.width == pytest.approx(3.3 * 72)
@@ -113,6 +116,15 @@ def test_figures_show_the_numbers_of_the_report(report: Report) -> None:
         [[pytest.approx(cost["sum"] / cost["answers"]), pytest.approx(100 * overall["reproduced"]["share"], abs=0.01)]]
         for cost, overall in stated
     ]
+    budgets = {"cpu": ["cpu_s"], "tokens": ["input_tokens", "output_tokens"], "cost": ["cost_usd"]}
+    for name, keys in budgets.items():
+        for line, (_, score) in zip(drawn[f"within-{name}"].lines, named[:2], strict=True):
+            answers = [answer for of in score.answers.values() for answer in of]
+            spent = [(sum(answer.amounts[key] for key in keys), answer.core_status == "passed") for answer in answers]
+            for budget, _ in spent:
+                [*_, height] = [y for x, y in line.get_xydata() if x <= budget]
+                hits = sum(is_hit for amount, is_hit in spent if amount <= budget)
+                assert height == pytest.approx(100 * hits / len(spent)), "a failed answer is never within a budget"
     widths = sorted(round(bar.get_width(), 1) for bar in drawn["readings"].patches)
     assert widths == sorted(round(100 * share["share"], 1) for score in scores for share in score["reading"].values())
 

@@ -7,6 +7,7 @@ import re
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from lmrbench_data.base.text import one_line
 from lmrbench_data.base.text_table import csv_cell
 from lmrbench_data.tasks.guessing import chance, reciting
 
+from ..verdict.levels import reaches
 from .data import ReportData
 from .score_tables import column, levels
 from .scores import READ, ModelScore, only_difficulty, with_difficulties
@@ -172,6 +174,36 @@ def draw_cost(scores: Named) -> Figure | None:
     return _with_legend(figure, axes)
 
 
+def draw_within(scores: Named, names: Sequence[str], unit: str) -> Figure | None:
+    """Draw the share of answers that reach the ranking level within a budget, as a step curve per model.
+
+    An answer that does not reach the level never counts, whatever it spent, so a curve ends at the model's rate. A
+    model is left out if an answer that reaches the level does not state what it spent.
+
+    Args:
+        names: numbers of `NAMES` whose sum is the budget.
+        unit: of the budget.
+    """
+    level, curves = scores[0][1].headline, []
+    for name, score in _with_difficulties(scores):
+        answers = [answer for of in score.answers.values() for answer in of if {*names} <= answer.amounts.keys()]
+        spent = [(sum(map(answer.amounts.__getitem__, names)), reaches(answer.outcome, level)) for answer in answers]
+        steps = sorted(amount for amount, is_hit in spent if is_hit)
+        if spent and len(steps) == score.overall.reached(level):
+            curves.append((name, score, steps, max(spent)[0]))
+    if not curves:
+        return None
+    figure, axes = _plot()
+    most = max(curve[-1] for curve in curves)
+    for (score, look), (_, _, steps, _) in zip(_looks([curve[:2] for curve in curves]), curves, strict=True):
+        shares = [100 * count / score.overall.total for count in range(len(steps) + 1)]
+        look |= {"markevery": range(1, len(steps) + 1), "markersize": 4}  # no marks at the ends of the axis
+        axes.plot([0, *steps, most], [*shares, shares[-1]], drawstyle="steps-post", **look)
+    axes.set(xlim=(0, most or 1), ylim=(0, 100), xlabel=f"budget per answer ({unit})")
+    axes.set_ylabel(f"% {level} within it")
+    return _with_legend(figure, axes)
+
+
 #: Stem of the files → chart; None if no score has the data.
 CHARTS: dict[str, Callable[[Named], Figure | None]] = {
     "scores": draw_scores,
@@ -179,6 +211,9 @@ CHARTS: dict[str, Callable[[Named], Figure | None]] = {
     "cost": draw_cost,
     "readings": draw_readings,
     "settled": draw_settled,
+    "within-cpu": partial(draw_within, names=["cpu_s"], unit="CPU seconds"),
+    "within-tokens": partial(draw_within, names=["input_tokens", "output_tokens"], unit="tokens"),
+    "within-cost": partial(draw_within, names=["cost_usd"], unit="US dollars"),
 }
 
 
