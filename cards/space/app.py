@@ -67,7 +67,8 @@ ABOUT = """## How to read this
   by its best one; the row says how many runs there are. Equal predictions are ranked once, under the name that was
   verified first.
 - **Difficulty** of underspecified papers: *easy* ones leave some decisions open and report tables that show them apart,
-  *hard* ones leave all of them open and report one table. The menu ranks the models on the rows of one difficulty.
+  *hard* ones leave all of them open and report one table; *silent* ones state them all, but the table comes from an
+  implementation that departs from some. The menu ranks the models on the rows of one difficulty.
 - **Baselines** have no rank: *golden* is the reference's own function, *masked* the repository as the model gets it.
   A dataset is published only if golden passes and masked fails every task.
 - **Verified**: a maintainer has evaluated the predictions again in Docker, on the published seeds and on secret ones,
