@@ -8,6 +8,7 @@ import ast
 import re
 import threading
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .errors import InputError
@@ -217,3 +218,35 @@ def reindent(block: str, old: str, new: str) -> str:
         else:  # a comment or a continued line to the left of its block
             moved.append(new + line.lstrip(" \t"))
     return "".join(moved)
+
+
+def class_bodies(body: Sequence[ast.stmt], path: Sequence[str]) -> Iterator[list[ast.stmt]]:
+    """Yield the bodies of the classes at a dotted path."""
+    for node in body:
+        if isinstance(node, ast.ClassDef) and node.name == path[0]:
+            if len(path) == 1:
+                yield node.body
+            else:
+                yield from class_bodies(node.body, path[1:])
+
+
+def bound_names(body: Iterable[ast.stmt]) -> Iterator[str]:
+    """Yield the names that functions, classes and assignments bind."""
+    for node in body:
+        if isinstance(node, FunctionNode | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (part.id for item in targets for part in ast.walk(item) if isinstance(part, ast.Name))
+
+
+def every_name(tree: ast.Module) -> set[str]:
+    """Return the names that a file binds at the top and in its classes, and those that it imports."""
+    names = set[str]()
+    for node in tree.body:
+        names.update(bound_names([node]))
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names.update(item.asname or item.name.split(".")[0] for item in node.names)
+        if isinstance(node, ast.ClassDef):
+            names.update(f"{node.name}.{name}" for name in bound_names(node.body))
+    return names

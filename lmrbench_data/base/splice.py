@@ -11,7 +11,10 @@ from .source import (
     SourceError,
     Target,
     block_end,
+    bound_names,
     check_encoding,
+    class_bodies,
+    every_name,
     find_function,
     first_line,
     indentation,
@@ -114,7 +117,7 @@ def splice_reply(file: str, names: Sequence[str], code: str, goals: Sequence[str
 
 def covers(code: str, file: str) -> bool:
     """Return whether code binds every name that a file binds, at the top and in classes: it is a whole new file."""
-    return _every_name(parse(file)) <= _every_name(parse(code))
+    return every_name(parse(file)) <= every_name(parse(code))
 
 
 def defines(tree: ast.Module, name: str, names: Sequence[str] = ()) -> bool:
@@ -130,37 +133,25 @@ def wrappers(tree: ast.Module) -> list[ast.ClassDef]:
 # --- several functions ----------------------------------------------------------------------------------------------
 
 
-def _every_name(tree: ast.Module) -> set[str]:
-    """Return the names that a file binds at the top and in its classes, and those that it imports."""
-    names = set[str]()
-    for node in tree.body:
-        names.update(bound_names([node]))
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names.update(item.asname or item.name.split(".")[0] for item in node.names)
-        if isinstance(node, ast.ClassDef):
-            names.update(f"{node.name}.{name}" for name in bound_names(node.body))
-    return names
-
-
 def _split(code: str, names: Sequence[str], owner: Callable[[ast.stmt], str | None]) -> Iterator[tuple[str, str]]:
     """Yield each function with its part of the code.
 
     `owner` returns the function that a statement beside the functions goes with; None leaves it out.
     """
-    tree, places = parse(code), {}
+    tree, functions = parse(code), dict[str, _Located]()
     for name in names:
         if not (found := _definitions(tree, name, names)):
             raise MalformedAnswerError(f"no definition of {name!r}")
-        places[name] = found[0]
-    holders = {id(holder) for holder, _, _ in places.values()}
-    owners = {id(node): owner(node) for node in tree.body if id(node) not in holders}
-    lines, begun = split_lines(code), set[int]()
-    for name, (holder, _, node) in places.items():
-        others: list[ast.stmt] = [place.node for other, place in places.items() if other != name]
-        others += [item for item in tree.body if item is not holder and owners.get(id(item)) != name]
-        if id(holder) in begun and isinstance(holder, ast.ClassDef):
+        functions[name] = found[0]
+    holders = [function.holder for function in functions.values()]  # nodes are equal only to themselves
+    owners = {node: owner(node) for node in tree.body if node not in holders}
+    lines, begun = split_lines(code), list[ast.stmt]()
+    for name, (holder, _, node) in functions.items():
+        others: list[ast.stmt] = [function.node for other, function in functions.items() if other != name]
+        others += [item for item in tree.body if item is not holder and owners.get(item) != name]
+        if holder in begun and isinstance(holder, ast.ClassDef):
             others += [member for member in holder.body if member is not node]
-        begun.add(id(holder))
+        begun.append(holder)
         gone = {number for item in others for number in range(first_line(item), block_end(lines, item) + 1)}
         yield name, "".join(line for number, line in enumerate(lines, 1) if number not in gone)
 
@@ -168,7 +159,7 @@ def _split(code: str, names: Sequence[str], owner: Callable[[ast.stmt], str | No
 # --- take apart ----------------------------------------------------------------------------------------------------
 
 
-class _Place(NamedTuple):
+class _Located(NamedTuple):
     """The place of a function in code."""
 
     holder: ast.stmt
@@ -176,21 +167,29 @@ class _Place(NamedTuple):
     body: list[ast.stmt]
     node: FunctionNode
 
+    @property
+    def is_method(self) -> bool:
+        """True for a function in a class."""
+        return self.holder is not self.node
 
-def _definitions(tree: ast.Module, name: str, names: Sequence[str] = ()) -> list[_Place]:
+
+def _definitions(tree: ast.Module, name: str, names: Sequence[str] = ()) -> list[_Located]:
     """Return the definitions of a function at the top of code and in its class, those in the class first.
 
     A method may stand alone, if no other of `names` has its name, or without `names` in any end of its chain of
     classes. Stubs of `@overload` do not count.
     """
     *outer, last = name.split(".")
-    alone = not any(other != name and other.rpartition(".")[2] == last for other in names)
-    chains = [outer[start:] for start in range(len(outer))][: 1 if names else None]
-    bodies = [body for chain in chains for body in _class_bodies(tree.body, chain)]
-    bodies += [tree.body] * (alone or not outer)
-    bodies += [node.body for node in wrappers(tree) if not names]
+    has_namesake = any(other != name and other.rpartition(".")[2] == last for other in names)
+    bodies = list(class_bodies(tree.body, outer)) if outer else []
+    if not outer or not has_namesake:
+        ends = [] if names else [outer[start:] for start in range(1, len(outer))]
+        bodies += [body for end in ends for body in class_bodies(tree.body, end)]
+        bodies.append(tree.body)
+    if not names:
+        bodies += [node.body for node in wrappers(tree)]
     return [
-        _Place(next(top for top in tree.body if first_line(top) <= node.lineno <= (top.end_lineno or 0)), body, node)
+        _Located(next(top for top in tree.body if first_line(top) <= node.lineno <= (top.end_lineno or 0)), body, node)
         for body in bodies
         for node in body
         if isinstance(node, FunctionNode) and node.name == last and not is_overload(node)
@@ -205,14 +204,14 @@ def _read(code: str, goal_function: str, place: Target) -> _Answer:
     if len(places) != 1:
         count = f"{len(places)} definitions" if places else "no top-level definition"
         raise MalformedAnswerError(f"{count} of {name!r} in the answer; expected exactly one")
-    anchor, body, target = places[0]
-    line = target.lineno
-    above = [node for node in tree.body if (node.end_lineno or 0) < first_line(anchor)]
-    below = [node for node in tree.body if first_line(node) > (anchor.end_lineno or 0)]
+    [located] = places
+    target, line = located.node, located.node.lineno
+    above = [node for node in tree.body if (node.end_lineno or 0) < first_line(located.holder)]
+    below = [node for node in tree.body if first_line(node) > (located.holder.end_lineno or 0)]
     members: list[ast.stmt] = []
-    if anchor is not target:
-        imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
-        beside = [node for node in body if node is not target and node not in imports]
+    if located.is_method:
+        imports = [node for node in located.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        beside = [node for node in located.body if node is not target and node not in imports]
         above += imports
         if outer:
             owner = place.parents[-1]
@@ -231,16 +230,6 @@ def _read(code: str, goal_function: str, place: Target) -> _Answer:
         below=_texts(lines, below),
         members=_texts(lines, members),
     )
-
-
-def _class_bodies(body: Sequence[ast.stmt], path: Sequence[str]) -> Iterator[list[ast.stmt]]:
-    """Yield the bodies of the classes at a dotted path."""
-    for node in body:
-        if isinstance(node, ast.ClassDef) and node.name == path[0]:
-            if len(path) == 1:
-                yield node.body
-            else:
-                yield from _class_bodies(node.body, path[1:])
 
 
 def _texts(lines: list[str], nodes: Iterable[ast.stmt]) -> list[str]:
@@ -264,16 +253,6 @@ def _is_prose(node: ast.stmt) -> bool:
 
 def _is_future(node: ast.stmt) -> TypeGuard[ast.ImportFrom]:
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
-
-
-def bound_names(body: Iterable[ast.stmt]) -> Iterator[str]:
-    """Yield the names that functions, classes and assignments bind."""
-    for node in body:
-        if isinstance(node, FunctionNode | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (part.id for item in targets for part in ast.walk(item) if isinstance(part, ast.Name))
 
 
 # --- insert --------------------------------------------------------------------------------------------------------

@@ -3,8 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from ..base.source import SourceError, parse
-from ..base.splice import bound_names
+from ..base.source import SourceError, bound_names, parse
 from ..loader import read_archive
 from ..tasks.masking import is_masked
 from .rows import DatasetRow, goals_of, golden_files_of

@@ -83,51 +83,68 @@ def read_folder(before: Mapping[str, File], folder: Path, left_out: Mapping[str,
     """
     if folder.is_symlink() or not folder.is_dir():
         raise TooMuchError("the repository is gone")
-    after: dict[str, File] = {}
-    out = dict(left_out or {})
-    count = size = 0
-
-    def note(error: OSError) -> None:
-        name = os.path.relpath(error.filename, folder)
-        if name == ".":
-            raise TooMuchError(f"the repository cannot be read ({error.strerror})")
-        out[name] = str(error.strerror)
-
-    for place, folders, files in os.walk(folder, onerror=note):
+    reader = _Reader(before, folder, dict(left_out or {}))
+    for place, folders, files in os.walk(folder, onerror=reader.note):
         at = PurePosixPath(os.path.relpath(place, folder))
-        names = {str(at / part): part for part in sorted([*folders, *files])}
-        names = {name: part for name, part in names.items() if not is_passed_over(name)}
-        count += len(names)
-        if count > MAX_ENTRIES:
-            raise TooMuchError(f"more than {MAX_ENTRIES:,} files and folders")
-        for name, part in names.items():
-            path = Path(place, part)
-            try:
-                facts = path.lstat()
-                if reason := _obstacle(name, facts, before.get(name)):
-                    out[name] = reason
-                if reason or stat.S_ISDIR(facts.st_mode):
-                    continue
-                if size + facts.st_size > MAX_CHANGED_BYTES:
-                    raise TooMuchError(f"the changed files hold more than {MAX_CHANGED_BYTES >> 20} MB")
-                file = File(read_regular(path, MAX_CHANGED_BYTES), bool(facts.st_mode & stat.S_IXUSR))
-            except OSError as error:
-                out[name] = str(error.strerror)
-                continue
-            is_changed = file != before.get(name)
-            if is_changed and part == _ATTRIBUTES:
-                out[name] = "settings of git are not part of an answer"
-            elif is_changed and not is_text(file.data):
-                out[name] = "a binary file"
-            else:
-                after[name] = file
-                size += len(file.data) if is_changed else 0
-        folders[:] = [part for name, part in names.items() if part in folders and name not in out]
+        names = {part: str(at / part) for part in sorted([*folders, *files])}
+        names = {part: name for part, name in names.items() if not is_passed_over(name)}
+        reader.count(len(names))
+        for name in names.values():
+            reader.add(name)
+        folders[:] = [part for part, name in names.items() if part in folders and name not in reader.left_out]
+    after, out = reader.files, reader.left_out
     for name, file in before.items():
         is_fixed = is_passed_over(name) or PurePosixPath(name).name == _ATTRIBUTES or not is_text(file.data)
         if name not in after and (is_fixed or name in out or _is_below(name, out)):
             after[name] = file
     return LeftFiles({name: file for name, file in sorted(after.items()) if not _is_below(name, after)}, out)
+
+
+class _Reader:
+    """Reads the files of a folder within limits, and notes what cannot be part of an answer."""
+
+    def __init__(self, before: Mapping[str, File], folder: Path, left_out: dict[str, str]) -> None:
+        self.before, self.folder, self.left_out = before, folder, left_out
+        self.files: dict[str, File] = {}
+        self._entries = self._changed_bytes = 0
+
+    def note(self, error: OSError) -> None:
+        """Note a folder that cannot be read."""
+        name = os.path.relpath(error.filename, self.folder)
+        if name == ".":
+            raise TooMuchError(f"the repository cannot be read ({error.strerror})")
+        self.left_out[name] = str(error.strerror)
+
+    def count(self, entries: int) -> None:
+        """Count files and folders."""
+        self._entries += entries
+        if self._entries > MAX_ENTRIES:
+            raise TooMuchError(f"more than {MAX_ENTRIES:,} files and folders")
+
+    def add(self, name: str) -> None:
+        """Read an entry, if it is a file that can be part of an answer."""
+        path, old = self.folder / name, self.before.get(name)
+        try:
+            facts = path.lstat()
+            if reason := _obstacle(name, facts, old):
+                self.left_out[name] = reason
+            if reason or stat.S_ISDIR(facts.st_mode):
+                return
+            if self._changed_bytes + facts.st_size > MAX_CHANGED_BYTES:
+                raise TooMuchError(f"the changed files hold more than {MAX_CHANGED_BYTES >> 20} MB")
+            file = File(read_regular(path, MAX_CHANGED_BYTES), bool(facts.st_mode & stat.S_IXUSR))
+        except OSError as error:
+            self.left_out[name] = str(error.strerror)
+            return
+        if file == old:
+            self.files[name] = file
+        elif path.name == _ATTRIBUTES:
+            self.left_out[name] = "settings of git are not part of an answer"
+        elif not is_text(file.data):
+            self.left_out[name] = "a binary file"
+        else:
+            self.files[name] = file
+            self._changed_bytes += len(file.data)
 
 
 def _obstacle(name: str, facts: os.stat_result, old: File | None) -> str:

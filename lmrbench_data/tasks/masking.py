@@ -13,6 +13,7 @@ from ..base.source import (
     FunctionNode,
     SourceError,
     block_end,
+    bound_names,
     find_function,
     first_line,
     indentation,
@@ -21,7 +22,6 @@ from ..base.source import (
     parse,
     split_lines,
 )
-from ..base.splice import bound_names
 from ..loader import File
 
 #: Rest of the signature's line if the body starts on a later line.

@@ -402,7 +402,7 @@ def test_tampering_is_detected(name: str, dataset: Path) -> None:
 
 def test_a_spec_that_names_nothing_is_one_clear_line(tmp_path: Path) -> None:
     for spec in ("", "nothing", "a/b/c", str(tmp_path / "gone"), "name@v1"):
-        with pytest.raises(LoadError, match="no such folder; give a folder, org/name"):
+        with pytest.raises(LoadError, match="no such folder; use a folder, org/name"):
             load_rows(spec)
 
 
@@ -423,7 +423,7 @@ def test_loader_alone_needs_nothing_of_the_package(dataset: Path, tmp_path: Path
     printed = python(alone, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(dataset)})
     assert printed.splitlines() == [
         "work/repo 2",
-        "dataset 'embedded': no such folder; give a folder, org/name[@revision], or with the package "
+        "dataset 'embedded': no such folder; use a folder, org/name[@revision], or with the package "
         "(pip install lmrbench-data) 'embedded'",
     ]
     text = (tmp_path / "work" / "repo" / "scale.py").read_text()

@@ -11,8 +11,15 @@ from dataclasses import dataclass
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.limited_calls import call_on_answer
-from lmrbench_data.base.source import FunctionNode, block_end, find_function, first_line, parse, split_lines
-from lmrbench_data.base.splice import bound_names
+from lmrbench_data.base.source import (
+    FunctionNode,
+    block_end,
+    bound_names,
+    find_function,
+    first_line,
+    parse,
+    split_lines,
+)
 from lmrbench_data.base.text import plural
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of
 from lmrbench_data.loader import read_archive

@@ -6,12 +6,13 @@ all.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from lmrbench_evaluate.judge.judgement_log import Judge
 from lmrbench_evaluate.predictions.prediction import AnswerKey
-from lmrbench_evaluate.reports.agreement import PairAgreement, majorities, match_labels
+from lmrbench_evaluate.reports.agreement import Matched, PairAgreement, majorities, match_labels
 from lmrbench_evaluate.reports.annotations import Annotation
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.verdict import Status
@@ -34,6 +35,34 @@ _KEYS = "instance_id", "model_name_or_path", "setting", "track", "sample"
 TITLE = "Why answers fail"
 
 
+class _Classified(NamedTuple):
+    """The failed answers of a run with their classes, and where these come from."""
+
+    answers: int
+    """Answers of the run, failed or not."""
+    records: list[dict[str, Any]]
+    """The failed ones (`_record`)."""
+    asked: Judge | None
+    pair: PairAgreement
+    """Answers with labels of people and of the model."""
+    matched: Matched
+
+    @property
+    def classified(self) -> list[dict[str, Any]]:
+        """The failed answers that have a class."""
+        return [row for row in self.records if row["by"]]
+
+    @property
+    def left_out(self) -> Counter[str]:
+        """Reason → number of failed answers without a class."""
+        return Counter(row["reason"] for row in self.records if row["reason"])
+
+    @property
+    def found(self) -> list[bool]:
+        """For each quote of the model, whether it is in what the model was shown."""
+        return [error["found"] for row in self.records for error in row["errors"]]
+
+
 def analyse_errors(
     run: Path,
     annotations: Sequence[Annotation] = (),
@@ -50,6 +79,19 @@ def analyse_errors(
     """
     import pandas as pd
 
+    answers = _collect(run, annotations, model, instances)
+    shares = {error: _shares(error, answers.classified) for error in ErrorClass}
+    tables = _tables(shares, answers.records) if answers.classified else []
+    if answers.pair.labels:
+        kappa = "-" if answers.pair.kappa is None else f"{answers.pair.kappa:.2f}"
+        rows = [["same primary class", answers.pair.agreement.fraction], ["Cohen's kappa, primary class", kappa]]
+        tables.append(("Model beside people", (["measure", "value"], rows)))
+    numbers = {"run": str(run), **_numbers(answers, shares)}
+    return Analysis(TITLE, tables, list(_notes(answers)), pd.DataFrame(answers.records), numbers)
+
+
+def _collect(run: Path, annotations: Sequence[Annotation], model: str | None, instances: Sequence[str]) -> _Classified:
+    """Return the failed answers of a run with the classes that people or the model gave."""
     asked, diagnosed = read_diagnoses(run, model)
     results = [row for row in RunFolder(run).rows() if not instances or row["instance_id"] in instances]
     failed = {AnswerKey.of(row).row: row for row in results if has_failed(row)}
@@ -63,57 +105,54 @@ def analyse_errors(
         records.append(_record(key, people.get(key), diagnosis, reason))
         if diagnosis and key in people:
             both.append((key[0], people[key], diagnosis.label))
-    classified = [row for row in records if row["by"]]
-    shares = {error: _shares(error, classified) for error in ErrorClass}
-    pair = PairAgreement(PEOPLE, MODEL, both)
-    marks = [error["found"] for row in records for error in row["errors"]]
-    left_out = Counter(row["reason"] for row in records if row["reason"])
-    notes = [
-        f"{len(records):,} of {plural(len(results), 'answer')} failed (by core cases in the paper track, by "
-        f"all cases elsewhere), {len(classified)} of them classified; shares refer to these."
-    ]
-    if left_out:
-        reasons = ", ".join(f"{n} ({reason})" for reason, n in sorted(left_out.items()))
-        notes.append(f"Without a class: {reasons}.")
-    if classified:
-        notes.append("Primary shares sum to 100%; the model may name further classes of an answer. Wilson's 95%.")
-    if asked:
-        notes.append(
-            f"Asked: {asked.model} (prompt {asked.prompt_version}). {sum(marks)} of {plural(len(marks), 'quote')} "
-            "found in what it was shown; the others are marked with a question mark."
+    return _Classified(len(results), records, asked, PairAgreement(PEOPLE, MODEL, both), matched)
+
+
+def _notes(answers: _Classified) -> Iterator[str]:
+    """Yield what the numbers refer to, and what was left out."""
+    yield (
+        f"{len(answers.records):,} of {plural(answers.answers, 'answer')} failed (by core cases in the paper track, by "
+        f"all cases elsewhere), {len(answers.classified)} of them classified; shares refer to these."
+    )
+    if left_out := answers.left_out:
+        yield f"Without a class: {', '.join(f'{number} ({reason})' for reason, number in sorted(left_out.items()))}."
+    if answers.classified:
+        yield "Primary shares sum to 100%; the model may name further classes of an answer. Wilson's 95%."
+    if asked := answers.asked:
+        yield (
+            f"Asked: {asked.model} (prompt {asked.prompt_version}). {sum(answers.found)} of "
+            f"{plural(len(answers.found), 'quote')} found in what it was shown; the others are marked with a question "
+            "mark."
         )
-    if matched.unknown:
-        number = plural(len(matched.unknown), "label")
-        notes.append(f"{number} of answers that this run does not have, or that did not fail.")
-    if matched.ambiguous:
-        notes.append(f"{plural(matched.ambiguous, 'label')} left out, which may mean several answers.")
+    if unknown := answers.matched.unknown:
+        yield f"{plural(len(unknown), 'label')} of answers that this run does not have, or that did not fail."
+    if ambiguous := answers.matched.ambiguous:
+        yield f"{plural(ambiguous, 'label')} left out, which may mean several answers."
+
+
+def _numbers(answers: _Classified, shares: Mapping[ErrorClass, tuple[Share, Share]]) -> dict[str, Any]:
+    """Return the JSON of the analysis."""
+    asked, pair = answers.asked, answers.pair
     agreement = {
-        "answers": len(both),
+        "answers": len(pair.labels),
         "same_primary": pair.agreement.as_dict(),
         "kappa": {"value": pair.kappa, "ci95": kappa_interval(pair)},
     }
-    numbers = {
-        "run": str(run),
+    return {
         "model": asked.model if asked else None,
         "prompt_version": asked.prompt_version if asked else None,
-        "answers": len(results),
-        "failed": len(records),
-        "classified": len(classified),
-        "without_class": dict(left_out),
+        "answers": answers.answers,
+        "failed": len(answers.records),
+        "classified": len(answers.classified),
+        "without_class": dict(answers.left_out),
         "classes": {
             str(error): {"primary": primary.as_dict(), "shown": shown.as_dict()}
             for error, (primary, shown) in shares.items()
         },
-        "quotes": {"found": sum(marks), "all": len(marks)},
-        "agreement": agreement if both else None,
-        "by_answer": records,
+        "quotes": {"found": sum(answers.found), "all": len(answers.found)},
+        "agreement": agreement if pair.labels else None,
+        "by_answer": answers.records,
     }
-    tables = _tables(shares, records) if classified else []
-    if both:
-        kappa = "-" if pair.kappa is None else f"{pair.kappa:.2f}"
-        rows = [["same primary class", pair.agreement.fraction], ["Cohen's kappa, primary class", kappa]]
-        tables.append(("Model beside people", (["measure", "value"], rows)))
-    return Analysis(TITLE, tables, notes, pd.DataFrame(records), numbers)
 
 
 def _record(key: AnswerKey, people: str | None, diagnosis: Diagnosis | None, reason: str) -> dict[str, Any]:
