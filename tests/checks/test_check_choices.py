@@ -21,7 +21,7 @@ from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Status, Verdict
 from support.toy import recorded_rows
 from support.toy_check import TASK, edit, errors
-from support.toy_choices import CHOICES, STATED, add_toy_choices
+from support.toy_choices import CHOICES, MIXED, SILENT, STATED, add_toy_choices
 from support.toy_choices import UNDERSPECIFIED as UNDERSPECIFIED_ROW
 
 
@@ -245,19 +245,6 @@ def test_underspecified_row_shows_the_table_and_hides_the_options(
         assert (verdict.status is Status.PASSED) is (answer == golden)
 
 
-#: An experiment whose cells depend on both choices of the toy.
-MIXED = """\
-from window import Window
-
-
-def grown(x):
-    return x
-
-
-def table_outcome():
-    values = [0.1, 0.9, 0.4, 0.7]
-    return {f"{size}": {"mean": grown(Window(size).mean(values))} for size in range(5, 11)}
-"""
 #: Replaces `return x` so that a last bit decides.
 CHAOS = "for _ in range(100):\n        x = 3.9 * (x % 1) * (1 - x % 1)\n    return x"
 
@@ -267,16 +254,9 @@ def test_silent_departures_stand_in_the_table_and_not_in_the_paper(
 ) -> None:
     """The paper states the published options; only the numbers tell that the implementation took others."""
     monkeypatch.setattr(method_file, "HARD_CHOICES", (2, 6))  # the toy has two choices
-    options = {"weights": "cauchy", "average": "root"}
-    silent: dict[str, object] = {
-        "difficulty": "silent",
-        "tables": ["outcome"],
-        "options": options,
-        "experiments": "own.py",
-    }
 
     def add(**changes: object) -> None:
-        add_toy_choices(toy_benchmark, **_open(**{**silent, **changes}))
+        add_toy_choices(toy_benchmark, **_open(**{**SILENT, **changes}))
         (toy_benchmark / TASK / "own.py").write_text(MIXED)
 
     add(options={"weights": "cauchy"})
@@ -293,11 +273,11 @@ def test_silent_departures_stand_in_the_table_and_not_in_the_paper(
     assert "20\nseconds of CPU time" in row["instruction"]
     assert not any(CHOICES[name]["question.md"].strip() in row["instruction"] for name in CHOICES)
     assert read_archive(row["repo_archive"])["experiments.py"].data.decode() == MIXED
-    assert {choice["name"]: choice["stated"] for choice in row["choices"]} == options
+    assert {choice["name"]: choice["stated"] for choice in row["choices"]} == SILENT["options"]
     assert content_sha256(row) != content_sha256({**row, "difficulty": "hard"})
     for files, reading in ((golden_files_of(row), "stated"), (golden_files_of(method), "published")):
         verdict = verdict_on(row, files, local_sandbox)
-        assert readings(verdict) == dict.fromkeys(options, reading)
+        assert readings(verdict) == dict.fromkeys(SILENT["options"], reading)
         assert (verdict.status is Status.PASSED) is (reading == "stated")
         assert all(item["open"] and not item["altered"] for item in verdict.choices)
     edit(toy_benchmark, "own.py", "return x", CHAOS)

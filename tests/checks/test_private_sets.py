@@ -10,13 +10,14 @@ import lmrbench_data as lmr
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import load_rows
+from lmrbench_data.tasks import method_file
 from lmrbench_data.tasks.task import Altered, Task
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks import private_sets
 from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.command_line import in_process
-from support.toy_choices import add_toy_choices
+from support.toy_choices import MIXED, SILENT, UNDERSPECIFIED, add_toy_choices
 
 
 @pytest.fixture
@@ -27,8 +28,8 @@ def benchmark(toy_benchmark: Path, local_sandbox: Sandbox) -> Path:
     return toy_benchmark
 
 
-def drawn(config: str, benchmark: Path, out: Path, seed: int, per_paper: int = 2) -> list[DatasetRow]:
-    options = ("--benchmark", str(benchmark), "--sandbox", "local", "--json")
+def drawn(config: str, benchmark: Path, out: Path, seed: int, per_paper: int = 2, *more: str) -> list[DatasetRow]:
+    options = ("--benchmark", str(benchmark), "--sandbox", "local", "--json", *more)
     draw = ("--config", config, "--seed", str(seed), "--per-paper", str(per_paper))
     done = in_process("dataset", "private", out, *draw, *options)
     assert done.returncode == 0, done.stderr
@@ -61,6 +62,22 @@ def test_a_seed_draws_combinations_that_were_never_published(config: str, benchm
     run = lmr.evaluate("gold", tmp_path / "run", dataset=str(tmp_path / "one"), config=config, sandbox="local")
     assert {row["status"] for row in run.results()} == {"passed"}
     assert {choice["reading"] for row in run.results() for choice in row["choices"]} == {"stated"}
+
+
+@pytest.mark.slow
+def test_a_private_silent_row_departs_twice_and_states_the_published_paper(
+    toy_benchmark: Path, tmp_path: Path, local_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(method_file, "HARD_CHOICES", (2, 6))  # the toy has two choices
+    silent = {**UNDERSPECIFIED, **SILENT}
+    add_toy_choices(toy_benchmark, underspecified=[UNDERSPECIFIED, silent])
+    (toy_benchmark / "90-toy" / "own.py").write_text(MIXED)
+    [task] = load_tasks(benchmark=toy_benchmark, config="underspecified")
+    list(record_tasks([task], local_sandbox))
+    rows = drawn("underspecified", toy_benchmark, tmp_path / "out", 7, 9, "--difficulty", "silent")
+    assert {options_of(row) for row in rows} == {("root", "linear"), ("size", "cauchy"), ("size", "linear")}
+    assert {row["difficulty"] for row in rows} == {"silent"}
+    assert {row["paper_text"].partition("\n## Reported")[0] for row in rows} == {task.paper_text}
 
 
 @pytest.mark.slow

@@ -126,6 +126,9 @@ def test_easy_and_hard_rows_have_lines_of_their_own(toy_benchmark: Path, local_s
         if path.name in ("scores.svg", "settled.svg"):
             assert "settler, hard" in path.read_text()
     facts = run.path / "run.json"
+    silent = dict.fromkeys(run.facts["difficulties"], "silent")
+    facts.write_text(json.dumps({**run.facts, "difficulties": silent}))
+    assert "of the open choices of silent departures; guessing settles" in run.report().to_markdown()
     facts.write_text(json.dumps({name: value for name, value in run.facts.items() if name != "difficulties"}))
     assert "settler, hard" not in run.report().to_markdown(), "an older run has no difficulties"
 

@@ -68,6 +68,26 @@ UNDERSPECIFIED: dict[str, Any] = {
     "cpu_budget_s": 20,
     "equal_outsiders": {f"{name} reversed": "nothing depends on the order" for name in ("weights", "average")},
 }
+#: An experiment whose cells depend on both choices of the toy.
+MIXED = """\
+from window import Window
+
+
+def grown(x):
+    return x
+
+
+def table_outcome():
+    values = [0.1, 0.9, 0.4, 0.7]
+    return {f"{size}": {"mean": grown(Window(size).mean(values))} for size in range(5, 11)}
+"""
+#: Makes a row silent; its experiments are `MIXED`.
+SILENT: dict[str, Any] = {
+    "difficulty": "silent",
+    "tables": ["outcome"],
+    "options": {"weights": "cauchy", "average": "root"},
+    "experiments": "own.py",
+}
 STATED: dict[str, Any] = {
     "weights": {"published": "exponential", "file": "window.py", "functions": ["weigh"]},
     "average": {"published": "count", "file": "window.py", "functions": ["Window.mean"]},
