@@ -89,7 +89,7 @@ UNUSABLE = {
     "a_file_as_a_folder": ("files", {"window.py/x.py": ""}, "'window.py' is both a file and a folder"),
     "an_absolute_path": ("files", {"/x.py": ""}, "not plain"),
     "many_files": ("files", {f"{number}.txt": "" for number in range(501)}, "adds more than 500 files"),
-    "a_goal_file": ("goal_file", "def scale(values, factor): ...", "a method has several goal files; give `files`"),
+    "a_goal_file": ("goal_file", "def scale(values, factor): ...", "a method has several goal files; use `files`"),
     "no_function": ("function", "I cannot.\n```python\nx = 1\n```", "no definition of any of the masked functions"),
 }
 

@@ -68,7 +68,7 @@ FORGOTTEN: dict[str, tuple[Callable[[Path], None], str, str]] = {
     ),
     "unknown_category": (edit("task.yaml", "Decoding & Search", "Searching"), "task.yaml", "is not one of"),
     "missing_context_file": (edit("task.yaml", '["generate.py"]', '["gone.py"]'), "task.yaml", "no file 'gone.py'"),
-    "one_seed": (edit("task.yaml", "seeds: [0, 1, 2]", "seeds: [0]"), "tests.seeds", "give two or more"),
+    "one_seed": (edit("task.yaml", "seeds: [0, 1, 2]", "seeds: [0]"), "tests.seeds", "use two or more"),
     "no_licence": (edit("task.yaml", "license: mit", "license: unknown"), "task.yaml", "is not the SPDX identifier"),
     "another_arxiv_id": (edit("task.yaml", '"1904.09751"', '"1904.09752"'), "paper.arxiv_id", "but paper.url names"),
     "no_environment": (edit("task.yaml", "torch-cpu", "tpu"), "task.yaml", "no folder environments/tpu"),
