@@ -162,9 +162,11 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
                 hint = other_config(name, self._dataset) or did_you_mean(name, self._rows)
                 raise InputError(f"{place}: this scorer has no instance {name!r}{hint}")
             # A mistake of the caller, which would give every answer the reward 0.
-            answers = [(form, row[form]) for form in FORMS if row.get(form) is not None]
-            texts = [v.values() if form in OBJECTS and isinstance(v, Mapping) else [v] for form, v in answers]
-            if [all(isinstance(text, str | None) for text in answer) for answer in texts] != [True]:
+            forms = [form for form in FORMS if row.get(form) is not None]
+            values = [row[form] for form in forms]
+            if forms and forms[0] in OBJECTS and isinstance(values[0], Mapping):
+                values = [*values[0].values()]
+            if len(forms) != 1 or not all(isinstance(text, str | None) for text in values):
                 columns = ", ".join(f"{name} ({type(value).__name__})" for name, value in row.items())
                 raise InputError(f"{place}: needs text in exactly one of {', '.join(FORMS)}; it has {columns}")
         found = prediction_of(place, named, self._rows.keys())

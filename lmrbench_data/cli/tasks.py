@@ -33,20 +33,17 @@ def list_tasks(config: Config = "function", benchmark: BenchmarkFolder = None, a
 
 
 @app.command(rich_help_panel=MAINTAIN)
-def page(
-    check: Annotated[bool, typer.Option("--check", help="Only check whether the page is up to date.")] = False,
-    benchmark: BenchmarkFolder = None,
-) -> None:
+def page(benchmark: BenchmarkFolder = None) -> None:
     """Write README.md, the page about all tasks.
 
-    Example: lmrbench tasks page --check
+    Example: lmrbench tasks page --benchmark tasks
     """
-    from ..tasks.overview import update_page
+    from ..tasks.overview import PAGE, render_page
 
     tasks, _ = tasks_and_drafts(None, benchmark)
-    path = update_page(tasks, check=check)
-    if not check:
-        print_out(f"written: {path}")
+    path = tasks[0].folder.parent / PAGE
+    path.write_text(render_page(tasks), encoding="utf-8")
+    print_out(f"written: {path}")
 
 
 @app.command()

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..base.errors import InputError
-from ..base.paths import benchmark_option
 from ..base.proportions import CONTRACT
 from ..base.text import plural
 from ..loader import METHOD
@@ -94,14 +92,3 @@ def render_page(tasks: Sequence[Task]) -> str:
         combinations=lambda task: math.prod(len(choice.options) for choice in task.choices),
         goal_text=goal_text,
     )
-
-
-def update_page(tasks: Sequence[Task], *, check: bool = False) -> Path:
-    """Write the page, or only check that it is up to date; return its path."""
-    path, text = tasks[0].folder.parent / PAGE, render_page(tasks)
-    if not check:
-        path.write_text(text, encoding="utf-8")
-    elif not path.is_file() or path.read_text(encoding="utf-8") != text:
-        option = benchmark_option(path.parent)
-        raise InputError(f"{path}: is not up to date; run `lmrbench tasks page{option}`")
-    return path
