@@ -200,7 +200,7 @@ def test_choice_with_malformed_files_is_one_error(toy_benchmark: Path, local_san
     shutil.copytree(folder / "weights", folder / "again")
     with (toy_benchmark / TASK / "paper.md").open("a") as file:
         file.write("\n<!-- choice: again -->\nAgain.\n<!-- /choice -->\n")
-    refused(r"weigh belongs to \w+ already")
+    refused(r"weigh already belongs to \w+")
 
 
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

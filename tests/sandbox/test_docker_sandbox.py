@@ -128,6 +128,7 @@ def test_killed_harness_leaves_no_container(group: bool, image: str, tmp_path: P
         run_id = harness.stdout.readline().decode().strip()
         assert until(lambda: bool(_running(run_id)))
         if group:  # as a batch system ends a job: every process gets a signal, then the harness is killed
+            assert until(lambda: bool(processes_with(run_id)))
             [reaper] = processes_with(run_id)
             for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
                 os.kill(reaper, number)

@@ -18,6 +18,7 @@ from lmrbench_data.base.strict_yaml import read_yaml
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.result_rows import PredictionRow, ResultRow
 from lmrbench_data.loader import CONFIGS
+from lmrbench_data.tasks.experiments import ROWS
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.predictions.reading import read_predictions
@@ -121,7 +122,7 @@ def test_texts_state_the_numbers_of_rows_and_of_readers() -> None:
     counts: Counter[tuple[str, bool]] = Counter()
     for task in tasks:
         for item in task.underspecified:
-            kind = "" if item.difficulty == "easy" else f", {item.difficulty} rows"
+            kind = "" if item.difficulty == "easy" else f", {ROWS[item.difficulty]}"
             counts.update(
                 (f"with{'' if facts['shell'] else 'out'} a shell{kind}", facts["reproduced"])
                 for facts in attempts.get(item.instance_id, ())

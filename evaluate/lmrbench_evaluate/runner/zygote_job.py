@@ -117,6 +117,7 @@ class _Children:
             runs = list(map(tuple, plan["runs"]))
             del runs[: runs.index((case, seed))]
             os.ftruncate(self._earlier, 0)
+            os.lseek(self._earlier, 0, os.SEEK_SET)
             last = self._in_child(stream, limit, case, seed, lambda *_: self._run_all(runs), plan)
             self._results = [*self._finished(len(runs) - 1), last][::-1]
         return self._results.pop()
@@ -149,9 +150,9 @@ class _Children:
                 or position + len(record) > runner.RESULT_BYTES
             ):
                 break
-            while record:
-                written = os.pwrite(self._earlier, record, position)
-                record, position = record[written:], position + written
+            position += len(record)
+            while record:  # with the function that sends a result, so that an answer that broke it ends the child here
+                record = record[os.write(self._earlier, record) :]
         return kind, payload
 
 
