@@ -74,6 +74,8 @@ def stored(size: int) -> int:
 def load(modules: list[str]) -> bool:
     """Import libraries that have not been tried yet; return whether there are any."""
     new = [name for name in modules if name not in _tried]
+    if not new:
+        return False
     _tried.update(new)
     gc.disable()  # which takes a fourteenth of the time of an import
     for name in new:
@@ -86,7 +88,7 @@ def load(modules: list[str]) -> bool:
         torch.manual_seed = torch.random.manual_seed = lambda seed: torch.default_generator.manual_seed(int(seed))  # type: ignore[attr-defined]
     gc.freeze()  # collections in jobs would copy memory that they share with this process
     gc.enable()
-    return bool(new)
+    return True
 
 
 def collapse() -> None:
