@@ -232,7 +232,8 @@ def private(
     tasks = tasks_and_drafts(choose_folders(names, benchmark) if names else None, benchmark)[0]
     tasks = [of_difficulty(task, difficulty) for task in tasks] if difficulty != "all" else tasks
     if runs := per_paper * experiment_runs(tasks, config):
-        print_err(f"up to {runs} runs of experiments, about {math.ceil(runs * SECONDS_PER_RUN / workers / 60)} min")
+        minutes = math.ceil(runs * SECONDS_PER_RUN / workers / 60)
+        print_err(f"up to {runs} runs of experiments, about {minutes} min; a stopped command can be run again")
     with (
         open_sandbox(sandbox, benchmark) as place,
         progress_bar("recording", shown=not as_json, kept=f"finished rows are in {out}") as progress,
