@@ -86,7 +86,7 @@ def check_encoding(source: str) -> None:
 
 
 def parse(source: str) -> ast.Module:
-    """Parse source; that of a model only in a child (`limited`): the parser's time is quadratic in some lengths.
+    """Parse source; that of a model only in a child (`limited_calls`): the parser's time is quadratic in some lengths.
 
     Raises:
         SourceError: not Python, or nested so deeply that the parser gives up.
