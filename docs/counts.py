@@ -45,6 +45,8 @@ class Attempt(NamedTuple):
     choices: Sequence[SettledChoice] = ()
     otherwise: str = ""
     """What it implements in place of each option that it missed."""
+    cpu_s: float | None = None
+    """What it used of the budget, where somebody counted."""
 
 
 def read_attempts(tasks: Sequence[Task]) -> list[Attempt]:
@@ -76,7 +78,7 @@ def _altered(task: Task, item: Instance, facts: Mapping[str, Any]) -> Attempt:
             note = " (published)" if option == choice.published else ""
             otherwise.append(f"{choice.name}: {option or 'none of the options'}{note}")
     reader = "with a shell" if facts["shell"] else "without a shell"
-    return Attempt(item, reader, facts["reproduced"], choices, ", ".join(otherwise))
+    return Attempt(item, reader, facts["reproduced"], choices, ", ".join(otherwise), facts.get("cpu_s"))
 
 
 def open_choices(tasks: Sequence[Task]) -> list[SettledChoice]:
@@ -160,7 +162,8 @@ def _plain_line(name: str, facts: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _altered_line(attempt: Attempt) -> tuple[str, ...]:
     item, settled = attempt.instance, sum(choice.is_settled for choice in attempt.choices)
-    budget = f"{item.cpu_budget_s} s, {item.difficulty}" if item.cpu_budget_s else "-"
+    used = f"{attempt.cpu_s} of " if attempt.cpu_s else ""
+    budget = f"{used}{item.cpu_budget_s} s, {item.difficulty}" if item.cpu_budget_s else "-"
     stated = f"{settled}/{len(attempt.choices)}"
     is_reproduced = "yes" if attempt.is_reproduced else "no"
     return f"`{item.instance_id}`", attempt.reader, budget, is_reproduced, stated, attempt.otherwise or "-"

@@ -2,7 +2,7 @@
 
     PYTHONPATH=tests python docs/screenshots.py
 
-writes docs/images/report*.png and docs/images/space*.png.
+writes docs/images/report*.png, docs/images/space*.png, and docs/images/readers.png from the attempts of real readers.
 """
 
 import json
@@ -15,12 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pymupdf
+from counts import read_attempts
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
 import lmrbench_data as lmr
 from lmrbench_data.dataset.load import load_rows
-from lmrbench_data.loader import COUNTERFACTUAL, FUNCTION, dataset_sha256
+from lmrbench_data.loader import COUNTERFACTUAL, FUNCTION, UNDERSPECIFIED, dataset_sha256
+from lmrbench_data.tasks.experiments import ROWS
+from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.hub.record import Entry
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.annotations import Annotation
@@ -200,6 +203,31 @@ def draw_report(browser: Browser, folder: Path) -> None:
     sheet.get_pixmap(dpi=150).save(IMAGES / "report-figures.png")
 
 
+def draw_readers(_browser: Browser, folder: Path) -> None:
+    """Draw the share of attempts that reproduced within a number of CPU seconds, where somebody counted."""
+    runs = []
+    for difficulty, model in ROWS.items():
+        attempts = [
+            attempt
+            for attempt in read_attempts(load_tasks())
+            if attempt.cpu_s is not None and attempt.instance.difficulty == difficulty
+        ]
+        predictions, results = [], []
+        for sample, attempt in enumerate(attempts):
+            instance, metadata = attempt.instance.instance_id, {"cpu_s": attempt.cpu_s}
+            predictions.append(Prediction(instance, model, "goal_file", str(sample), sample, "", "paper", metadata))
+            status = "passed" if attempt.is_reproduced else "failed"
+            facts = {"model": model, "track": "paper", "sample": sample}
+            results.append(result(instance, status, **facts, prediction_sha256=predictions[-1].sha256))
+        if attempts:
+            scope = {attempt.instance.instance_id: attempt.instance.category for attempt in attempts}
+            runs.append(write_run(folder / difficulty, results, scope=scope, config=UNDERSPECIFIED))
+            RunFolder(runs[-1]).predictions.write(predictions)
+    make_report(runs).save_figures(folder / "figures")
+    figure: Any = pymupdf.open(folder / "figures" / "within-cpu.pdf")
+    figure[0].get_pixmap(dpi=250).save(IMAGES / "readers.png")
+
+
 def draw_space(browser: Browser, folder: Path) -> None:
     """Take the pictures of the leaderboard."""
     scope = {row["instance_id"]: row["category"] for row in load_rows("embedded", FUNCTION)}
@@ -230,11 +258,11 @@ def draw_space(browser: Browser, folder: Path) -> None:
 
 
 def main() -> None:
-    """Take all pictures, or those of `report` or `space` alone."""
+    """Take all pictures, or those of `report`, `readers` or `space` alone."""
     browser = Browser()
     with tempfile.TemporaryDirectory() as folder:
-        for name, draw in (("report", draw_report), ("space", draw_space)):
-            if name in (sys.argv[1:] or ["report", "space"]):
+        for name, draw in (("report", draw_report), ("readers", draw_readers), ("space", draw_space)):
+            if name in (sys.argv[1:] or ["report", "readers", "space"]):
                 (Path(folder) / name).mkdir()
                 draw(browser, Path(folder) / name)
     browser.chrome.quit()

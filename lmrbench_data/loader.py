@@ -14,6 +14,7 @@ the package it is `lmrbench_data.loader`; `lmrbench_data.load` also loads the pa
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import itertools
@@ -24,6 +25,7 @@ import tarfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 if TYPE_CHECKING:
@@ -337,7 +339,8 @@ def write_files(files: Mapping[str, File], folder: Path) -> None:
         path.chmod(0o755 if file.executable else 0o644)
 
 
-def read_archive(archive: bytes) -> dict[str, File]:
+@functools.lru_cache(4)  # each answer to a row needs the same ones several times
+def read_archive(archive: bytes) -> Mapping[str, File]:
     """Read an untrusted tar.gz, path to file, only as `tar_bytes` writes it: nothing else is in it for any reader."""
     content = gunzip(archive, MAX_UNPACKED_BYTES)
     try:
@@ -348,7 +351,7 @@ def read_archive(archive: bytes) -> dict[str, File]:
     # Packing checks the names; the parents of an unchecked one may be millions.
     if len(files) > MAX_FILES or tar_bytes(files) != content or any(folder in files for folder in folders):
         raise LoadError(f"archive: not as LMR-Bench packs at most {MAX_FILES} plain files; {_AGAIN}")
-    return files
+    return MappingProxyType(files)
 
 
 def _members(content: bytes) -> Iterator[tuple[str, File]]:

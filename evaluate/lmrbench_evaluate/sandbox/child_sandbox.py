@@ -170,10 +170,10 @@ def cpu_seconds(processes: Iterable[int]) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def stat_fields(process: int) -> list[str]:
+def stat_fields(process: int | str) -> list[bytes]:
     """Return the fields of /proc/PID/stat after the name: state, parent, ...; OSError if the process is gone."""
-    text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
-    return text.rpartition(")")[2].split()
+    with open(f"/proc/{process}/stat", "rb", 0) as file:  # pathlib takes four times as long, and machines have hundreds
+        return file.read().rpartition(b")")[2].split()
 
 
 def parents() -> dict[int, int]:
@@ -182,7 +182,7 @@ def parents() -> dict[int, int]:
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(OSError):
-                found[int(name)] = int(stat_fields(int(name))[1])
+                found[int(name)] = int(stat_fields(name)[1])
     return found
 
 
