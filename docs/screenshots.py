@@ -213,14 +213,13 @@ def draw_readers(_browser: Browser, folder: Path) -> None:
             if attempt.cpu_s is not None and attempt.instance.difficulty == difficulty
         ]
         predictions, results = [], []
-        for sample, attempt in enumerate(attempts):
-            instance, metadata = attempt.instance.instance_id, {"cpu_s": attempt.cpu_s}
-            predictions.append(Prediction(instance, model, "goal_file", str(sample), sample, "", "paper", metadata))
-            status = "passed" if attempt.is_reproduced else "failed"
-            facts = {"model": model, "track": "paper", "sample": sample}
-            results.append(result(instance, status, **facts, prediction_sha256=predictions[-1].sha256))
+        for number, attempt in enumerate(attempts):  # each counts once, so it stands for an instance
+            name, metadata = f"attempt-{number}", {"cpu_s": attempt.cpu_s}
+            predictions.append(Prediction(name, model, "goal_file", "", 0, "", "paper", metadata))
+            status, sha256 = "passed" if attempt.is_reproduced else "failed", predictions[-1].sha256
+            results.append(result(name, status, model=model, track="paper", prediction_sha256=sha256))
         if attempts:
-            scope = {attempt.instance.instance_id: attempt.instance.category for attempt in attempts}
+            scope = dict.fromkeys((prediction.instance_id for prediction in predictions), "any")
             runs.append(write_run(folder / difficulty, results, scope=scope, config=UNDERSPECIFIED))
             RunFolder(runs[-1]).predictions.write(predictions)
     make_report(runs).save_figures(folder / "figures")
