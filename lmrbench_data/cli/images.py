@@ -123,7 +123,7 @@ def doctor(settings: DoctorSettings, as_json: Json = False) -> None:
             _print_finding(finding)
     works = all(finding.severity is not Severity.PROBLEM for finding in findings)
     verdict = "\nEvaluation can work here." if works else "\nFix the problems above first."
-    emit([finding.as_dict() for finding in findings], as_json, verdict)
+    emit(list(map(vars, findings)), as_json, verdict)
     if not works:
         raise typer.Exit(1)
 

@@ -1,6 +1,6 @@
 """`lmrbench doctor`: its options and the form of its findings; `checks` makes them."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Self
@@ -48,7 +48,3 @@ class Finding:
     text: str
     fix: str = ""
     """A command, or a short sentence; empty if there is nothing to fix."""
-
-    def as_dict(self) -> dict[str, str]:
-        """Return the JSON form."""
-        return {name: str(value) for name, value in asdict(self).items()}

@@ -102,9 +102,8 @@ def _sandbox(settings: DoctorSettings) -> Iterator[Finding]:
     """Find out which sandbox `auto` chooses, and whether it can run tasks."""
     with _quiet_log(), open_sandbox("auto", settings.benchmark) as sandbox:
         if sandbox.official:  # its image may still be missing
-            yield Finding(
-                "sandbox", Severity.OK, f"evaluations use `{sandbox.name}`; results count for the leaderboard"
-            )
+            text = f"evaluations use `{sandbox.name}`; results count for the leaderboard"
+            yield Finding("sandbox", Severity.OK, text)
             return
         for environment in known_environments(settings.benchmark):
             sandbox.prepare(environment.tag)
