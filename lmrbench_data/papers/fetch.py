@@ -3,7 +3,6 @@
 import hashlib
 import os
 import re
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -99,12 +98,12 @@ def _arxiv_url(arxiv_id: str) -> str:
 
 
 class UnreachableError(InfraError):
-    """The server cannot be reached; a retry seldom helps."""
+    """The server did not answer any attempt."""
 
 
 def is_public(url: str) -> bool:
     """Return whether an address is https at a named host; an untrusted dataset must not reach the user's network."""
-    return bool(re.match(r"https://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}(:443)?(/|$)", url))
+    return bool(re.fullmatch(r"https://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}(:443)?(/[!-~]{0,2000})?", url))
 
 
 def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
@@ -115,14 +114,12 @@ def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
 
     Raises:
         InputError: the address does not serve a PDF, refuses, or is not allowed.
-        UnreachableError: the server cannot be reached; raised without a retry.
+        UnreachableError: the server did not answer.
         InfraError: the server failed on every attempt.
     """
     from huggingface_hub.errors import HfHubHTTPError, HTTPError, OfflineModeIsEnabled  # type: ignore[attr-defined]
     from huggingface_hub.utils import http_backoff  # type: ignore[attr-defined]
 
-    # Its HTTP library: httpx in the Hub client 1, httpx2 in 2.
-    httpx = sys.modules[HTTPError.__module__]
     target, redirects = url, 0
     while True:
         if not is_allowed(target):
@@ -135,16 +132,15 @@ def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
                 max_retries=TRIES - 1,
                 base_wait_time=_scale(),
                 retry_on_status_codes=(429, 500, 502, 503, 504),  # the Hub client 1 would only retry 503
-                retry_on_exceptions=(httpx.ReadTimeout, httpx.ReadError, httpx.RemoteProtocolError),
                 follow_redirects=False,
-                timeout=httpx.Timeout(TIMEOUT_S, connect=CONNECT_S),
+                timeout=(CONNECT_S, TIMEOUT_S, TIMEOUT_S, TIMEOUT_S),  # connect, read, write, pool
                 headers={"User-Agent": f"lmrbench/{__version__} (research benchmark; one download per paper)"},
             )
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError, OfflineModeIsEnabled) as error:
+        except HfHubHTTPError as error:
+            reason = f"HTTP {error.response.status_code}, after {TRIES} attempts"
+            raise InfraError(f"{url}: {reason}; try again later, or {_BY_HAND}") from error
+        except (HTTPError, OfflineModeIsEnabled) as error:
             raise UnreachableError(f"{urlsplit(url).netloc} cannot be reached ({error_line(error)})") from error
-        except (httpx.HTTPError, httpx.InvalidURL, HfHubHTTPError) as error:
-            reason = f"HTTP {error.response.status_code}" if isinstance(error, HfHubHTTPError) else error_line(error)
-            raise InfraError(f"{url}: {reason}, after {TRIES} attempts; try again later, or {_BY_HAND}") from error
         if not response.is_redirect or redirects == _MAX_REDIRECTS:
             break
         target, redirects = urljoin(target, response.headers["Location"]), redirects + 1
