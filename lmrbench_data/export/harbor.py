@@ -14,10 +14,10 @@ Harbor verifies in a container of its own that gets only `repo/` from the agent'
 the same test.sh in the agent's container.
 """
 
+import itertools
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,11 @@ from ..base.errors import InputError
 from ..base.files import write_atomically
 from ..base.jobs import Progress
 from ..base.version import __version__
-from ..dataset.load import load_rows
+from ..dataset.load import load_rows, rows_by_config
 from ..dataset.rows import DatasetRow, check_contracts, choose_rows, golden_files_of
 from ..generation.settings import AgentSettings
 from ..generation.workspace import REPO, TASK, workspace_files
-from ..loader import CONFIGS, File, NoConfigError
+from ..loader import File
 from ..tasks.environments import registry_tag
 from .folders import MARKER, write_folder
 from .harness_zip import harness_zip
@@ -102,13 +102,10 @@ def _datasets(folder: Path) -> Iterator[dict[str, Any]]:
 
 def _rows(settings: HarborSettings) -> list[DatasetRow]:
     """Return the rows to export, from one configuration or from all that the dataset has."""
-    rows: list[DatasetRow] = []
     if settings.config is not None:
         rows = load_rows(settings.dataset, settings.config, settings.instances)
     else:
-        for config in CONFIGS:
-            with suppress(NoConfigError):
-                rows += load_rows(settings.dataset, config)
+        rows = list(itertools.chain(*rows_by_config((), settings.dataset, every=True).values()))
     rows = choose_rows(rows, settings.instances)
     check_contracts(rows, settings.track)
     return rows
@@ -139,14 +136,13 @@ def _task(row: DatasetRow, track: str, network: str) -> dict[str, Any]:
     policy = {"network_mode": "public" if network == "public" else "no-network"}
     # Hosts that a run opens to install an agent are then closed while it works, and closed to the verifier.
     phase = {} if network == "public" else policy
-    description = f"Reproduce {row['paper_title']} ({config})"
     return {
         "schema_version": _SCHEMA_VERSION,
         "artifacts": [f"{WORKDIR}/{REPO}"],
         "task": {
             "name": f"{_ORG}/{row['instance_id']}",
             "version": row["benchmark_version"],
-            "description": description,
+            "description": f"Reproduce {row['paper_title']} ({config})",
             "keywords": [_ORG, config, row["category"]],
         },
         "metadata": {
@@ -179,14 +175,11 @@ def _task(row: DatasetRow, track: str, network: str) -> dict[str, Any]:
 
 
 def _toml(values: Mapping[str, Any]) -> str:
-    """Return a table of tables as TOML, whose strings, numbers and lists of these are those of JSON."""
-    tables = [(name, value) for name, value in values.items() if isinstance(value, dict)]
-    top = [(name, value) for name, value in values.items() if not isinstance(value, dict)]
-    parts = ["".join(f"{name} = {_value(value)}\n" for name, value in top)]
-    for name, table in tables:
-        parts.append(f"[{name}]\n" + "".join(f"{key} = {_value(value)}\n" for key, value in table.items()))
-    return "\n".join(parts)
-
-
-def _value(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """Return values, then tables as TOML, whose strings, numbers and lists of these are those of JSON."""
+    lines = []
+    for name, value in values.items():
+        if isinstance(value, dict):
+            lines.append(f"\n[{name}]\n{_toml(value)}")
+        else:
+            lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}\n".replace("\x7f", "\\u007f"))
+    return "".join(lines)

@@ -26,7 +26,7 @@ from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
 
 from ..base.archive import gzip_bytes
 from ..base.configurations import configuration_of
-from ..base.errors import LMRBenchError
+from ..base.errors import InfraError, LMRBenchError
 from ..base.files import write_atomically
 from ..base.text import one_line
 from ..dataset.rows import DatasetRow
@@ -69,11 +69,12 @@ def main() -> None:
             with LocalSandbox(user=_NOBODY if os.geteuid() == 0 else None) as sandbox:
                 verdict = grade_folder(row, repo, sandbox)
             if verdict.status is Status.INFRA_ERROR:
-                raise SystemExit(_failed(verdict.detail))
+                raise InfraError(verdict.detail)
             write_atomically(logs / VERDICT, json.dumps(verdict_facts(row, verdict), indent=1) + "\n")
             write_atomically(logs / REWARDS, json.dumps(rewards(row, verdict)) + "\n")
     except (LMRBenchError, OSError) as error:
-        raise SystemExit(_failed(str(error))) from None
+        print(f"error: {one_line(str(error))}", file=sys.stderr)
+        raise SystemExit(_INFRA) from None
     print(f"{row['instance_id']}: {verdict.reason(core=True) or 'reproduced'}")
 
 
@@ -140,11 +141,6 @@ def _closed(folder: Path) -> Iterator[None]:
     finally:
         with contextlib.suppress(PermissionError):
             folder.chmod(mode)
-
-
-def _failed(reason: str) -> int:
-    print(f"error: {one_line(reason)}", file=sys.stderr)
-    return _INFRA
 
 
 def row_bytes(row: DatasetRow) -> bytes:
