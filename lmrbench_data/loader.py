@@ -49,9 +49,9 @@ MAX_TABLE_BYTES = 512 * 1024 * 1024
 #: A revision that never changes: a commit or a version.
 PINNED = re.compile(r"[0-9a-f]{40}|v\d+\.\d+\.\d+")
 _AGAIN = "download or build it again"
-#: An instance id: safe as a file name, in a URL and in a table.
 #: A repository on the Hub, and a revision of it.
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
+#: An instance id: safe as a file name, in a URL and in a table.
 PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 #: Required form of columns whose text becomes part of a file name, image tag, address or command.
 _FORMS = {

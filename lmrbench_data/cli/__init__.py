@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from ..base.errors import InputError
+from ..base.errors import ArgumentError, InputError, LMRBenchError
 from ..base.text import one_line
 from ..base.version import __version__
 
@@ -81,7 +81,6 @@ def options(
 
 def main() -> None:
     """Run the command line; print each expected error as one line on stderr."""
-    from ..base.errors import ArgumentError, LMRBenchError
 
     prepare_streams()
     log_to_stderr()

@@ -8,8 +8,10 @@ import typer
 
 from lmrbench_evaluate.runs.settings import JudgeSettings
 
+from ..base.errors import ArgumentError, InputError
 from ..base.settings import option
 from ..chat.endpoint import Endpoint
+from ..dataset.load import load_rows
 from .options import DatasetSpec, JudgeModel, Labels, MovedDataset, options
 from .outcomes import exit_status, tokens_line
 from .output import Json, emit, only_runs, print_err, progress_bar
@@ -38,7 +40,6 @@ Out = Annotated[
 def _check(runs: list[Path] | None, out: list[Path] | None, **of_runs: object) -> None:
     """Check the names of the output files, and that options of runs come with runs, before the work."""
     from ..analyse.result import check_name
-    from ..base.errors import ArgumentError
 
     for path in out or ():
         check_name(path)
@@ -183,7 +184,6 @@ def errors(
     from ..analyse.errors.ask import FILE, ask_why
     from ..analyse.errors.diagnosis import COLUMN
     from ..analyse.errors.error_analysis import analyse_errors
-    from ..base.errors import InputError
 
     run, model = settings.run, settings.model
     _ = RunFolder(run).facts  # fails if there is no run
@@ -254,7 +254,6 @@ def probability(settings: Endpoint, dataset: DatasetSpec = "embedded", out: Out 
     Example: lmrbench analyse familiarity probability --model Qwen/Qwen3-8B --base-url http://localhost:8000/v1
     """
     from ..analyse.familiarity import measure_probabilities
-    from ..dataset.load import load_rows
 
     _check(None, out)
     with progress_bar("scoring", shown=not as_json) as progress:

@@ -3,17 +3,26 @@
 import itertools
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from lmrbench_evaluate.sandbox import open_sandbox
+
+from ..base.errors import ArgumentError, InputError
+from ..base.hub_client import open_hub
+from ..base.paths import benchmark_folder, benchmark_option
+from ..base.problems import Problem, problem_lines
+from ..base.text import join_names, plural
+from ..dataset.rows import DatasetRow
+from ..loader import CONFIGS, FUNCTION, dataset_sha256, recordings_sha256
+from ..tasks.drafts import new_benchmark
+from ..tasks.experiments import DIFFICULTIES
+from ..tasks.manifest import load_benchmark
+from ..tasks.task import Task
+from ..tasks.task_folders import choose_folders, load_tasks
 from .options import MAINTAIN, BenchmarkFolder, Config, SandboxKind, TaskNames, Workers, Yes, tasks_and_drafts
 from .output import Json, emit, print_err, print_out, progress_bar
-
-if TYPE_CHECKING:
-    from ..base.problems import Problem
-    from ..dataset.rows import DatasetRow
-    from ..tasks.task import Task
 
 #: CPU seconds of one run of a paper's experiments, on average.
 SECONDS_PER_RUN = 2.0
@@ -33,8 +42,6 @@ def init(
 
     Example: lmrbench dataset init tasks --title "My Bench" --name my-bench
     """
-    from ..tasks.drafts import new_benchmark
-
     new_benchmark(folder, title=title, name=name)
     print_out(f"written: {folder / 'benchmark.yaml'}, {folder / 'environments'}")
     print_out(f"next: lmrbench tasks new SLUG --benchmark {folder}")
@@ -56,12 +63,7 @@ def build(
     """
     from lmrbench_evaluate.checks.proved import unproved_rows
 
-    from ..base.paths import benchmark_folder, benchmark_option
-    from ..base.problems import Problem, problem_lines
-    from ..base.text import plural
     from ..dataset.build import write_dataset
-    from ..loader import FUNCTION, dataset_sha256, recordings_sha256
-    from ..tasks.manifest import load_benchmark
 
     facts = load_benchmark(benchmark)
     out = out or Path(facts.name)
@@ -91,7 +93,7 @@ def build(
 
 def _build_configs(
     benchmark: Path | None, *, shown: bool
-) -> "tuple[list[Problem], dict[str, list[Task]], dict[str, list[DatasetRow]]]":
+) -> tuple[list[Problem], dict[str, list[Task]], dict[str, list[DatasetRow]]]:
     """Return warnings about drafts, and the finished tasks and their rows by configuration.
 
     Raises:
@@ -99,10 +101,7 @@ def _build_configs(
     """
     from lmrbench_evaluate.checks.static import ReferenceLines, leaks
 
-    from ..base.errors import InputError
     from ..dataset.build import build_rows
-    from ..loader import CONFIGS
-    from ..tasks.task_folders import load_tasks
 
     finished, drafts = tasks_and_drafts(None, benchmark)
     tasks = {config: load_tasks([task.name for task in finished], benchmark, config) for config in CONFIGS}
@@ -131,7 +130,6 @@ def record(
     Example: lmrbench dataset record dpo-preference-loss --sandbox docker
     """
     from lmrbench_evaluate.checks.record import record_tasks
-    from lmrbench_evaluate.sandbox import open_sandbox
 
     tasks, _ = tasks_and_drafts(names, benchmark, config)
     done = []
@@ -171,9 +169,6 @@ def check(
     """
     from lmrbench_evaluate.checks.check import check_tasks
     from lmrbench_evaluate.checks.trials import check_table
-    from lmrbench_evaluate.sandbox import open_sandbox
-
-    from ..base.problems import problem_lines
 
     tasks, _ = tasks_and_drafts(names, benchmark, config)
     total, done = sum(len(task.instances) for task in tasks), itertools.count(1)
@@ -217,13 +212,6 @@ def private(
     Example: lmrbench dataset private held-out --config underspecified --seed 4711 --sandbox docker
     """
     from lmrbench_evaluate.checks.private_sets import experiment_runs, make_private_set, of_difficulty
-    from lmrbench_evaluate.sandbox import open_sandbox
-
-    from ..base.errors import ArgumentError
-    from ..base.text import plural
-    from ..loader import dataset_sha256
-    from ..tasks.experiments import DIFFICULTIES
-    from ..tasks.task_folders import choose_folders
 
     if config not in ("counterfactual", "underspecified"):
         raise ArgumentError("config", f"{config!r} has no private sets; must be counterfactual or underspecified")
@@ -269,13 +257,8 @@ def push(
     """
     from lmrbench_evaluate.checks.proved import unproved
 
-    from ..base.errors import InputError
-    from ..base.hub_client import open_hub
-    from ..base.paths import benchmark_folder, benchmark_option
-    from ..base.text import join_names, plural
     from ..dataset.publish import plan_push
     from ..dataset.publish import push as carry_out
-    from ..tasks.manifest import load_benchmark
 
     api, facts_of = open_hub(), load_benchmark(benchmark)
     _, tasks, rows = _build_configs(benchmark, shown=not as_json)

@@ -11,6 +11,7 @@ from lmrbench_evaluate.runs.settings import JudgeSettings, RunSettings
 from ..base.names import file_name
 from ..base.settings import option
 from ..base.text import plural
+from ..tasks.task_folders import load_tasks
 from .options import BenchmarkFolder, Notes, SandboxKind, options
 from .outcomes import judging_dict, judging_status, report_text, run_status, tokens_line, votes_line
 from .output import Json, emit, progress_bar
@@ -119,7 +120,6 @@ def variants(
     from lmrbench_evaluate.reports.calibration import find_variants
 
     from ..dataset.build import build_rows
-    from ..tasks.task_folders import load_tasks
 
     tasks = load_tasks(settings.instances, benchmark)
     predictions = find_variants(tasks, track, settings.instances, each)

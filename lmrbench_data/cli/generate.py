@@ -7,9 +7,12 @@ import typer
 
 from lmrbench_evaluate.runs.settings import EvaluationSettings, RunSettings
 
+from ..base.configurations import configuration_of
+from ..base.errors import ArgumentError
 from ..base.names import file_name
 from ..base.settings import option
 from ..base.text import plural
+from ..dataset.load import check_config, load_rows
 from ..generation.settings import PromptSettings, SamplingSettings
 from ..loader import CONFIGS
 from .options import Notes, SandboxKind, chosen_row, option_of, options
@@ -38,7 +41,6 @@ def generate(
 
     Example: lmrbench generate --model gpt-5 --samples 3 --out predictions.jsonl
     """
-    from ..base.errors import ArgumentError
 
     if context.invoked_subcommand:
         return
@@ -67,7 +69,6 @@ def prompt(
 
     Example: lmrbench generate prompt dpo-preference-loss --setting full-repo
     """
-    from ..base.configurations import configuration_of
     from ..generation.paper_texts import paper_text
     from ..generation.prompt import build_prompt, prompt_version
 
@@ -114,7 +115,6 @@ def run(
     from lmrbench_evaluate.runs.evaluation import select
 
     from ..api.evaluation import evaluate, open_place
-    from ..dataset.load import load_rows
 
     if settings.limit or evaluation.categories:  # the others do not count as missing
         rows = load_rows(settings.dataset, settings.config, settings.instances)
@@ -155,9 +155,6 @@ def _checked_run(
     from lmrbench_evaluate.runs.evaluation import check_run
     from lmrbench_evaluate.runs.folder import RunFolder
 
-    from ..base.errors import ArgumentError
-    from ..dataset.load import check_config, load_rows
-
     rows, instances = load_rows(settings.dataset, settings.config), settings.instances
     check_config(instances, rows, settings.dataset)
     if instances and RunFolder(folder).exists:
@@ -183,7 +180,6 @@ def _checked_run(
 
 def _estimate(settings: SamplingSettings, as_json: bool) -> None:
     """Print what a call would ask for."""
-    from ..dataset.load import load_rows
     from ..generation.sampling import estimate
 
     facts = estimate(settings, load_rows(settings.dataset, settings.config, settings.instances))

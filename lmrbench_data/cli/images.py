@@ -5,7 +5,11 @@ from typing import Annotated, Any
 import typer
 
 from lmrbench_evaluate.doctor import DoctorSettings, Finding, Severity
+from lmrbench_evaluate.sandbox.docker_client import connect
+from lmrbench_evaluate.sandbox.images import build_image, image_id, push_image
 
+from ..base.errors import InfraError
+from ..tasks.environments import choose_environments, load_environments
 from .options import MAINTAIN, BenchmarkFolder, options
 from .output import Json, emit, print_err, print_out, print_rich
 
@@ -22,13 +26,8 @@ def list_images(benchmark: BenchmarkFolder = None, as_json: Json = False) -> Non
 
     Example: lmrbench images list
     """
-    from lmrbench_evaluate.sandbox.images import image_id
-
-    from ..base.errors import InfraError
-    from ..tasks.environments import load_environments
-
     try:
-        api = _connect()
+        api = connect()
     except InfraError as error:
         print_err(f"warning: {error}")
         api = None
@@ -63,16 +62,13 @@ def build(
 
     Example: lmrbench images build torch-cpu
     """
-    from lmrbench_evaluate.sandbox.images import build_image
-
     from ..generation.agents.agent_image import build_agent_images
-    from ..tasks.environments import choose_environments
 
     environments, built = choose_environments(names or (), benchmark), dict[str, str]()
     if agent:
         built = build_agent_images(agent, [environment.tag for environment in environments], benchmark)
     else:
-        api = _connect()
+        api = connect()
         for environment in environments:
             print_err(f"building {environment.tag}: about {environment.disk_mb / 1000:.1f} GB of disk")
             built[environment.tag] = build_image(api, environment)
@@ -85,19 +81,9 @@ def push(names: Names = None, benchmark: BenchmarkFolder = None) -> None:
 
     Example: LMRBENCH_REGISTRY=ghcr.io/org lmrbench images push
     """
-    from lmrbench_evaluate.sandbox.images import push_image
-
-    from ..tasks.environments import choose_environments
-
-    api, chosen = _connect(), choose_environments(names or (), benchmark)
+    api, chosen = connect(), choose_environments(names or (), benchmark)
     for environment in chosen:
         print_out(f"{environment.tag}  {push_image(api, environment.tag)}")
-
-
-def _connect() -> Any:
-    from lmrbench_evaluate.sandbox.docker_client import connect
-
-    return connect()
 
 
 _COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}

@@ -4,7 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_origin
+from typing import Annotated, Any, get_origin
 
 import typer
 from pydantic.fields import FieldInfo
@@ -12,14 +12,15 @@ from pydantic.fields import FieldInfo
 from lmrbench_evaluate.runs.settings import JudgeSettings, RunSettings
 
 from ..base.errors import ArgumentError
+from ..base.problems import Problem
 from ..base.settings import Settings
+from ..dataset.load import load_rows, rows_by_config
+from ..dataset.rows import DatasetRow, choose_rows
 from ..generation.settings import PromptSettings
+from ..tasks.drafts import load_finished
+from ..tasks.task import Task
+from ..tasks.task_folders import choose_config, load_tasks
 from .output import print_err
-
-if TYPE_CHECKING:
-    from ..base.problems import Problem
-    from ..dataset.rows import DatasetRow
-    from ..tasks.task import Task
 
 #: Heading in the help of commands that only maintainers use.
 MAINTAIN = "Maintain"
@@ -142,11 +143,8 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmat
 
 def tasks_and_drafts(
     names: list[str] | None, benchmark: Path | None, config: str = "function"
-) -> "tuple[list[Task], list[Problem]]":
+) -> tuple[list[Task], list[Problem]]:
     """Load the named tasks, or all finished ones; print and return a warning for each draft that is left out."""
-    from ..tasks.drafts import load_finished
-    from ..tasks.task_folders import choose_config, load_tasks
-
     drafts: list[Problem] = []
     if names:
         config = choose_config(names, benchmark) if config == "function" else config
@@ -163,10 +161,8 @@ def tasks_and_drafts(
     return tasks, drafts
 
 
-def chosen_row(instance: str, dataset: str, config: str = "") -> "DatasetRow":
+def chosen_row(instance: str, dataset: str, config: str = "") -> DatasetRow:
     """Load the row of an instance from a configuration, by default from any."""
-    from ..dataset.load import load_rows, rows_by_config
-    from ..dataset.rows import choose_rows
 
     groups = [load_rows(dataset, config, [instance])] if config else rows_by_config([instance], dataset).values()
     rows = [row for group in groups for row in group]

@@ -17,11 +17,11 @@ import typer
 
 from ..base.jobs import Progress
 from ..base.text import visible
+from ..base.text_table import Table
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
-    from ..base.text_table import Table
 
 #: Width of a table in a file or a pipe, where nothing is wrapped.
 PIPE_WIDTH = 1000

@@ -2,16 +2,16 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from ..base.errors import InputError
 from ..base.text import plural
+from ..dataset.load import rows_by_config
+from ..dataset.rows import DatasetRow, check_instances
 from .options import DatasetSpec
 from .output import Json, emit, print_err, print_out, progress_bar
-
-if TYPE_CHECKING:
-    from ..dataset.rows import DatasetRow
 
 app = typer.Typer(help="Fetch and add the papers' PDFs.", no_args_is_help=True)
 
@@ -22,7 +22,6 @@ def list_papers(dataset: DatasetSpec = "embedded", as_json: Json = False) -> Non
 
     Example: lmrbench papers list
     """
-    from ..base.errors import InputError
     from ..papers.fetch import PaperStore, pdf_url
 
     store, rows = PaperStore(), list[dict[str, Any]]()
@@ -91,17 +90,15 @@ def add(
     print_out(f"{key}: {file.stat().st_size / 1e6:.1f} MB, sha256 {sha256[:12]}")
 
 
-def _papers(dataset: str, names: list[str] | None = None) -> "dict[str, DatasetRow]":
+def _papers(dataset: str, names: list[str] | None = None) -> dict[str, DatasetRow]:
     """Return a row for each named paper, or for all papers, by key.
 
     Args:
         names: instance ids or keys.
     """
-    from ..dataset.load import rows_by_config
-    from ..dataset.rows import check_instances
     from ..papers.fetch import paper_key
 
-    rows, by_name = list["DatasetRow"](), dict[str, "DatasetRow"]()
+    rows, by_name = list[DatasetRow](), dict[str, DatasetRow]()
     for every in (False, True):
         if not by_name or set(names or ()) - by_name.keys():
             rows = [row for group in rows_by_config((), dataset, every=every).values() for row in group]

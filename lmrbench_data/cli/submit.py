@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ..base.hub_client import check_rights, open_hub
 from ..base.text import plural
 from .options import DatasetSpec, Workers, Yes
 from .output import Json, emit, print_err, print_out, progress_bar
@@ -33,8 +34,6 @@ def submit(
     from lmrbench_evaluate.hub.submit import carry_out, plan_submission
     from lmrbench_evaluate.reports.report import make_report
     from lmrbench_evaluate.reports.sections import tables
-
-    from ..base.hub_client import open_hub
 
     api = open_hub()
     plan = plan_submission(api, run, dataset, to)
@@ -79,8 +78,6 @@ def verify(
     from lmrbench_evaluate.hub.publication import publish as publish_run
     from lmrbench_evaluate.hub.submission import fetch_submission
     from lmrbench_evaluate.hub.verify import repeat
-
-    from ..base.hub_client import check_rights, open_hub
 
     number = re.fullmatch(r"(?:https?://.*/discussions/)?(\d+)/?", pull_request)
     if not number:

@@ -5,7 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
+from ..base.problems import problem_lines
+from ..base.text import plural
 from ..export.settings import HarborSettings
+from ..tasks.drafts import new_task
 from .options import MAINTAIN, BenchmarkFolder, Config, TaskNames, Track, options, tasks_and_drafts
 from .output import Json, emit, print_out, progress_bar
 
@@ -95,9 +98,6 @@ def lint(names: TaskNames = None, benchmark: BenchmarkFolder = None, as_json: Js
     """
     from lmrbench_evaluate.checks.lint import lint_tasks
 
-    from ..base.problems import problem_lines
-    from ..base.text import plural
-
     tasks, problems = lint_tasks(names or (), benchmark)
     count = plural(len(problems), "problem") if problems else "no problems"
     lines = *problem_lines(problems), f"{plural(tasks, 'task')}, {count}"
@@ -118,8 +118,6 @@ def new(
 
     Example: lmrbench tasks new nucleus --benchmark tasks
     """
-    from ..tasks.drafts import new_task
-
     folder = new_task(slug, benchmark)
     option = f" --benchmark {benchmark}" if benchmark else ""
     print_out(f"written: {folder}")
@@ -139,7 +137,6 @@ def harbor(settings: HarborSettings, as_json: Json = False) -> None:
 
     Example: lmrbench export harbor tasks --config method
     """
-    from ..base.text import plural
     from ..export.harbor import export_harbor
 
     kept = f"finished folders are in {settings.out}"

@@ -28,8 +28,6 @@ from ..loader import File
 _REST_OF_LINE = re.compile(r"[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)")
 #: From the last part of a signature to its colon: brackets, commas, comments. Possessive, to prevent backtracking.
 _TO_COLON = re.compile(r"(?:[^:#]|#[^\r\n]*+)*+:")
-
-
 #: Instances of a task mask the same functions, and parsing a file takes milliseconds.
 _memory = functools.lru_cache(maxsize=1024)
 

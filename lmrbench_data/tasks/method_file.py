@@ -13,7 +13,6 @@ from .experiments import EASY, HARD_CHOICES, MIN_DEPARTURES, SILENT
 from .experiments import FILE as EXPERIMENTS
 from .task import Altered, Instance, Method, Tests, Underspecified
 
-SCHEMA = "method.schema.json"
 #: File of a task that describes its instances of the configurations other than `function`.
 METHOD_FILE = "method.yaml"
 
@@ -24,7 +23,7 @@ def read_method(folder: Path) -> tuple[Method | None, Mapping[str, Any]]:
     if not path.exists():
         return None, {}
     facts = read_yaml(path)
-    check(facts, SCHEMA, path)
+    check(facts, "method.schema.json", path)
     return Method(**_method_facts(facts)), facts
 
 

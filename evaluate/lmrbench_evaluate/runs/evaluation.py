@@ -116,7 +116,22 @@ def _plan_run(
             problem = f"{row['instance_id']!r} has no test cases: its answers can be judged, but not evaluated"
             raise ArgumentError("dataset", problem)
     engine = place if isinstance(place, Engine) else Threads(place, settings.workers or WORKERS)
-    return scope, engine, _identity(settings, rows, scope, engine)
+    identity = {
+        "dataset": settings.dataset,
+        "config": settings.config,
+        BENCHMARK: benchmark_of(rows[0]["canary"]),
+        "dataset_sha256": dataset_sha256(rows),
+        "recordings_sha256": recordings_sha256(rows),
+        "benchmark_version": rows[0]["benchmark_version"],
+        "harness_version": __version__,
+        "sandbox": engine.sandbox,
+        "official_sandbox": engine.official,
+        "timeout_scale": settings.timeout_scale,
+        "fresh_seed_count": settings.fresh_seeds,
+        "scope": {name: row["category"] for name, row in scope.items()},
+        "difficulties": {name: row["difficulty"] for name, row in scope.items() if "difficulty" in row},
+    }
+    return scope, engine, identity
 
 
 def _add_predictions(
@@ -166,27 +181,6 @@ def _plan(keys: Sequence[AnswerKey], writer: RunWriter, summary: RunSummary) -> 
     if summary.kept:
         _log.info("%s: %d of %d predictions were evaluated before; resuming", summary.path, summary.kept, len(keys))
     return jobs
-
-
-def _identity(
-    settings: RunSettings, rows: Sequence[DatasetRow], scope: Mapping[str, DatasetRow], engine: Engine
-) -> dict[str, Any]:
-    """Return the facts that a run begins with."""
-    return {
-        "dataset": settings.dataset,
-        "config": settings.config,
-        BENCHMARK: benchmark_of(rows[0]["canary"]),
-        "dataset_sha256": dataset_sha256(rows),
-        "recordings_sha256": recordings_sha256(rows),
-        "benchmark_version": rows[0]["benchmark_version"],
-        "harness_version": __version__,
-        "sandbox": engine.sandbox,
-        "official_sandbox": engine.official,
-        "timeout_scale": settings.timeout_scale,
-        "fresh_seed_count": settings.fresh_seeds,
-        "scope": {instance_id: row["category"] for instance_id, row in scope.items()},
-        "difficulties": {name: row["difficulty"] for name, row in scope.items() if "difficulty" in row},
-    }
 
 
 def select(rows: Sequence[DatasetRow], instances: Sequence[str], categories: Sequence[str]) -> dict[str, DatasetRow]:
