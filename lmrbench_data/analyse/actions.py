@@ -15,13 +15,12 @@ from .result import Analysis
 from .sessions import EXCLUDED, KINDS, Sessions
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
 
 ALL = "all"
 PASSED, NOT_PASSED = "passed", "not passed"
-OUTCOMES = {PASSED: True, NOT_PASSED: False}
+#: Outcome → value of `passed`; None is any.
+OUTCOMES = {ALL: None, PASSED: True, NOT_PASSED: False}
 
 
 def analyse_actions(sessions: Sessions) -> Analysis:
@@ -32,7 +31,10 @@ def analyse_actions(sessions: Sessions) -> Analysis:
     models = {str(name): rows for name, rows in frame.groupby("model", sort=False)}
     if len(models) > 1:
         models[ALL] = frame
-    records = [row for name, rows in models.items() for row in _of_model(name, rows)]
+    records: list[dict[str, Any]] = []
+    for name, rows in models.items():
+        for outcome, passed in OUTCOMES.items():
+            records += _shares(name, outcome, rows if passed is None else rows[rows["passed"] == passed])
     shares = pd.DataFrame(records)
     notes = _notes(sessions)
     numbers = {
@@ -45,32 +47,17 @@ def analyse_actions(sessions: Sessions) -> Analysis:
     return Analysis("What agents do", [("Shares of actions", _table(shares))], notes, shares, numbers)
 
 
-def _of_model(model: str, frame: "pd.DataFrame") -> Iterator[dict[str, Any]]:
-    """Yield the rows of a model: all of its sessions, then those of each outcome."""
-    yield from _shares(model, ALL, frame)
-    for outcome, passed in OUTCOMES.items():
-        yield from _shares(model, outcome, frame[frame["passed"] == passed])
-
-
 def _shares(model: str, outcome: str, frame: "pd.DataFrame") -> Iterator[dict[str, Any]]:
     """Yield a row for each kind; none if there are no sessions."""
-    sums, drawn = frame[list(KINDS)].sum(), _drawn(frame)
+    counts, weights = frame[list(KINDS)], draw(len(frame))
+    sums = counts.sum()
+    drawn = None if weights is None else weights @ counts.to_numpy(float)
     for place, kind in enumerate(KINDS) if len(frame) else ():
-        low, high = (None, None) if drawn is None else interval(drawn[:, place])
+        low, high = (None, None) if drawn is None else interval(drawn[:, place] / drawn.sum(axis=1))
         actions, total = int(sums[kind]), int(sums.sum())
         names = {"model": model, "outcome": outcome, "kind": kind}
         numbers = {"sessions": len(frame), "actions": actions, "total": total, "share": actions / total}
         yield {**names, **numbers, "low": low, "high": high}
-
-
-def _drawn(frame: "pd.DataFrame") -> "NDArray[np.float64] | None":
-    """Return shares (draws, kinds) of as many sessions, drawn with replacement; None for too few."""
-    weights = draw(len(frame))
-    if weights is None:
-        return None
-    sums = weights @ frame[list(KINDS)].to_numpy(float)
-    shares: NDArray[np.float64] = sums / sums.sum(axis=1, keepdims=True)
-    return shares
 
 
 def _table(shares: "pd.DataFrame") -> Table:
@@ -83,7 +70,7 @@ def _table(shares: "pd.DataFrame") -> Table:
 
 
 def _notes(sessions: Sessions) -> list[str]:
-    """The method of counting."""
+    """Return the method of counting."""
     frame = sessions.frame
     lines = [
         f"Counted from {sessions.source}. Shares are of all actions of a group; intervals are the 95% "

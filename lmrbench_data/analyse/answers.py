@@ -12,7 +12,7 @@ from lmrbench_evaluate.reports.agreement import majorities, match_labels
 from lmrbench_evaluate.reports.annotations import Annotation
 from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.reports.score_tables import column
-from lmrbench_evaluate.reports.scores import ModelScore
+from lmrbench_evaluate.reports.scores import ModelScore, answers_by_key
 from lmrbench_evaluate.reports.tally import NOT_JUDGED
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.levels import Level, reaches
@@ -52,7 +52,7 @@ class Answers:
 
 
 def original_answers() -> Answers:
-    """The 168 answers of the original's evaluation (labels.csv): 28 tasks, 3 models, 2 settings."""
+    """Return the 168 answers of the original's evaluation (labels.csv): 28 tasks, 3 models, 2 settings."""
     frame = facts.labels().rename(columns={"unit_test": UNIT_TESTS, "human": PEOPLE})
     frame["group"] = frame["model"] + ", " + frame["setting"]
     frame[UNIT_TESTS] = frame[UNIT_TESTS].map({"pass": "passed", "fail": "failed"})
@@ -66,7 +66,7 @@ def run_answers(
     annotations: Sequence[Annotation] = (),
     bad: Sequence[BadRow] = (),
 ) -> Answers:
-    """The answers of run folders; an instance without an answer counts as one that passed nothing.
+    """Return the answers of run folders; an instance without an answer counts as one that passed nothing.
 
     Args:
         judge_model: the judge whose judgements count (default: the last one).
@@ -77,13 +77,7 @@ def run_answers(
 
     report = make_report([Path(run) for run in runs], judge_model=judge_model)
     scores = report.scores
-    keys = [
-        AnswerKey(instance, *score.key, answer.sample)
-        for score in scores
-        for instance, answers in score.answers.items()
-        for answer in answers
-    ]
-    matched = match_labels(annotations, dict.fromkeys(keys))
+    matched = match_labels(annotations, answers_by_key(scores))
     people, split = majorities(matched.labels)
     frame = pd.DataFrame([row for score in scores for row in _rows(score, column(score, scores), people)])
     ungraded = int(frame[Level.REPRODUCED].isna().sum())
@@ -99,7 +93,7 @@ def run_answers(
 
 
 def rows_of_runs(runs: Sequence[str | Path], dataset: str | None = None) -> list[DatasetRow]:
-    """The rows that some runs were evaluated on.
+    """Return the rows that some runs were evaluated on.
 
     Args:
         dataset: where they are now, if they have moved.

@@ -131,8 +131,7 @@ def split_by_cutoff(runs: Sequence[Path], cutoffs: Sequence[str], dataset: str |
             shares = {level: tally.share(level) for level in Level}
             texts = [text for share in shares.values() for text in (share.fraction, share.bounds)]
             rows.append([score.name, score.track, cutoff, side, str(tally.instances), *texts])
-            names = dict(zip(("model_name_or_path", "setting", "track"), score.key, strict=True))
-            part = {"run": score.run, **names, "cutoff": cutoff, "side": side, "instances": tally.instances}
+            part = {"run": score.run, **score.names, "cutoff": cutoff, "side": side, "instances": tally.instances}
             counts = [(level, {"part": share.part, "whole": share.whole}) for level, share in shares.items()]
             records += [{**part, "level": str(level), **numbers} for level, numbers in counts]
     header = ["model", "track", "cut-off", "paper came out", "instances", "reproduced", "95%", "robust", "95%"]

@@ -30,7 +30,7 @@ class Analysis:
     """All numbers, fit for JSON."""
 
     def to_markdown(self) -> str:
-        """Tables and notes as Markdown."""
+        """Return tables and notes as Markdown."""
         lines = [f"# {self.title}"]
         for title, table in self.tables:
             lines += ["", f"## {title}", "", *markdown_table(*table)]

@@ -95,7 +95,7 @@ class Sessions:
 
 
 def original_sessions() -> Sessions:
-    """The 66 named sessions of OpenHands that the original published (actions.csv)."""
+    """Return the 66 named sessions of OpenHands that the original published (actions.csv)."""
     frame = facts.sessions()
     frame["session"] = frame["paper"].astype(str)
     note = "A session works on all functions of its paper, and has passed if the unit tests of all of them passed."
@@ -109,7 +109,7 @@ def has_sessions(folder: Path) -> bool:
 
 
 def run_sessions(paths: Sequence[str | Path], level: Level = Level.REPRODUCED) -> Sessions:
-    """The sessions of agents that some folders hold or were evaluated from.
+    """Return the sessions of agents that some folders hold or were evaluated from.
 
     Args:
         paths: run folders of `lmrbench evaluate`, which have the outcomes, and folders of `lmrbench agent run`, which
@@ -174,7 +174,7 @@ def _outcomes(run: RunFolder, level: Level) -> Iterator[tuple[AnswerKey, bool | 
 
 
 def _keys(folder: Path) -> Iterator[AnswerKey]:
-    """The rows that an agent's folder holds."""
+    """Yield the keys of the rows that an agent's folder holds."""
     path = folder / PREDICTIONS
     if not path.is_file():
         raise InputError(f"{folder}: has {TRAJECTORIES}, but no {PREDICTIONS} that says whose they are")
@@ -198,7 +198,7 @@ def _place(key: AnswerKey, folder: Path | None) -> Path | None:
 
 
 def count_actions(folder: Path) -> Counter[str]:
-    """The actions of the session that a folder holds, by kind and `EXCLUDED`; none without a known record."""
+    """Count the actions of the session that a folder holds, by kind and `EXCLUDED`; none without a known record."""
     counts: Counter[str] = Counter()
     for path in sorted((*folder.rglob("*.json"), *folder.rglob("*.jsonl"))):
         for value in _values(path):
@@ -210,7 +210,7 @@ def count_actions(folder: Path) -> Counter[str]:
 
 
 def _values(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The JSON objects of a file; none if it is not JSON."""
+    """Yield the JSON objects of a file; none if it is not JSON."""
     try:
         if path.stat().st_size > MAX_BYTES:
             return
@@ -227,7 +227,7 @@ def _values(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _of_message(message: Any) -> Iterator[str]:
-    """The actions of one message of mini-swe-agent: each command; a message if there is none."""
+    """Yield the actions of one message of mini-swe-agent: each command; a message if there is none."""
     if not isinstance(message, dict) or message.get("role") != "assistant":
         return
     extra = message.get("extra")
@@ -239,7 +239,7 @@ def _of_message(message: Any) -> Iterator[str]:
 
 
 def _of_event(event: Mapping[str, Any]) -> Iterator[str]:
-    """The kind of an event of OpenHands; none if it is not an action of the agent."""
+    """Yield the kind of an event of OpenHands; none if it is not an action of the agent."""
     if event["source"] != "agent":
         return
     action = event.get("action")

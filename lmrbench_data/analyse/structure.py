@@ -188,7 +188,7 @@ def _table(fit: Fit) -> Table:
 
 
 def _notes(answers: Answers, fit: Fit, size: dict[str, int], reference: str, solved_by: str) -> list[str]:
-    """The estimation of the model, and reasons not to trust it."""
+    """Return how the model was estimated, and reasons not to trust it."""
     quality = f", McFadden's pseudo R2 {fit.pseudo_r2:.3f}" if fit.pseudo_r2 is not None else ""
     lines = [
         f"Counted from {answers.source}: {plural(size['answers'], 'answer')} to {plural(size['papers'], 'paper')}, "
@@ -242,7 +242,7 @@ def measure_tree(paths: Iterable[str]) -> dict[str, float]:
 
 
 def goal_length(source: str, function: str) -> int:
-    """Lines of a function as Python prints its syntax tree: no blank lines, comments or docstring."""
+    """Count the lines of a function as Python prints its syntax tree: no blank lines, comments or docstring."""
     node = find_function(source, function).node
     if ast.get_docstring(node, clean=False) is not None:
         node.body.pop(0)
@@ -250,7 +250,7 @@ def goal_length(source: str, function: str) -> int:
 
 
 def original_measures() -> tuple[dict[str, dict[str, float]], list[str]]:
-    """The measures in structure.csv by number of paper, and the folders without measures."""
+    """Return the measures in structure.csv by number of paper, and the folders without measures."""
     frame = facts.structures()  # two of the empty ones stand under another paper's number (10 under 1, 21 under 2)
     names = {"average_directory_depth": DEPTH, "average_branch_factor": BRANCHES}
     measured = frame[frame["files"] > 0].rename(columns=names).set_index("paper")[[DEPTH, BRANCHES]]
@@ -259,7 +259,7 @@ def original_measures() -> tuple[dict[str, dict[str, float]], list[str]]:
 
 
 def task_measures(rows: Collection[DatasetRow]) -> dict[str, dict[str, float]]:
-    """The measures of each row's masked repository and reference, by instance."""
+    """Return the measures of each row's masked repository and reference, by instance."""
     only_functions(rows, "the analysis of structure")
     return {
         row["instance_id"]: {

@@ -117,7 +117,7 @@ def _agreement(pair: PairAgreement) -> list[str]:
 
 
 def _notes(answers: Answers, confusion: Mapping[tuple[str, str], int]) -> list[str]:
-    """Explanations of the tables' terms, and of missing data."""
+    """Return explanations of the tables' terms, and of missing data."""
     lines = [
         f"Counted from {answers.source}. Intervals are 95%: Wilson's of shares, with the number of instances "
         "as n; the bootstrap over instances of Cohen's kappa."

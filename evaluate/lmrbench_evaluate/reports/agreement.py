@@ -15,7 +15,7 @@ from lmrbench_data.base.proportions import Share, cross_table, kappa
 from ..judge.opinion import BEST_FIRST
 from ..predictions.prediction import AnswerKey
 from .annotations import Annotation
-from .scores import ModelScore
+from .scores import ModelScore, answers_by_key
 
 Labels = dict[AnswerKey, str]
 JUDGE, PEOPLE = "judge", "people (majority)"
@@ -89,11 +89,7 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
     An annotation belongs to the answer with its instance, model, setting, track and sample, in the first run that has
     one. An annotation without setting or track belongs to the only answer that matches the rest, if there is one.
     """
-    judged: dict[AnswerKey, str | None] = {}
-    for score in scores:
-        for instance, answers in score.answers.items():
-            for answer in answers:
-                judged.setdefault(AnswerKey(instance, *score.key, answer.sample), answer.judged)
+    judged = {key: answer.judged for key, answer in answers_by_key(scores).items()}
     matched, unknown, ambiguous = match_labels(annotations, judged)
     people, split = majorities(matched)
     labels: dict[str, Labels] = {}

@@ -22,7 +22,7 @@ from .agreement import match_labels
 from .annotations import Annotation
 from .answer_diff import DiffSection, diff_answer
 from .data import ReportData
-from .scores import ModelScore
+from .scores import ModelScore, answers_by_key
 from .spending import read_numbers
 
 MAX_LOG_CHARACTERS = 6000
@@ -125,13 +125,7 @@ def collect(
         warnings.append(f"Instructions and differences are missing: {reason}.")
     scope = {name: category for facts in report.runs for name, category in facts["scope"].items()}
     scope = {name: scope[name] for name in sorted(scope) if only is None or name in only}
-    keys = [
-        AnswerKey(instance, *item.key, answer.sample)
-        for item in report.scores
-        for instance, answers in item.answers.items()
-        for answer in answers
-    ]
-    labels = match_labels(report.annotations, dict.fromkeys(keys)).labels
+    labels = match_labels(report.annotations, answers_by_key(report.scores)).labels
     runs = {path: _Run.read(path, scope, report.judge_model) for path in report.paths}
     instances = []
     for name, category in scope.items():

@@ -253,6 +253,16 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
         yield ModelScore(name, path, *names, facts["scope"], in_order, complete, difficulties)
 
 
+def answers_by_key(scores: Iterable[ModelScore]) -> dict[AnswerKey, ScoredAnswer]:
+    """Return the answers of all scores; that of the first run counts where several have one with the same key."""
+    answers: dict[AnswerKey, ScoredAnswer] = {}
+    for score in scores:
+        for instance, items in score.answers.items():
+            for answer in items:
+                answers.setdefault(AnswerKey(instance, *score.key, answer.sample), answer)
+    return answers
+
+
 def with_difficulties(scores: Iterable[ModelScore]) -> list[ModelScore]:
     """Return each score, followed by those on its rows of each difficulty if it has several."""
     return [part for score in scores for part in (score, *score.by_difficulty)]
