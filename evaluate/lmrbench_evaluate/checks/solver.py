@@ -19,6 +19,8 @@ from lmrbench_data.tasks.experiments import HARD_CELLS, MARGIN, ROUNDING
 Combination = tuple[int, ...]
 #: Cells of a table, always in the same order.
 Cells = Sequence[float]
+#: Name of a check, its error ("" for none), and a note.
+Proof = tuple[str, str, str]
 #: Runs experiments with combinations and returns the cells of their tables.
 Run = Callable[[Collection[Combination]], Mapping[Combination, Cells]]
 
@@ -34,8 +36,8 @@ _JITTER, _LEAST_VARIANCE, _LEAST_CELL = 1e-6, 1e-4, 1e-6
 
 def hard_errors(
     sizes: Sequence[int], truth: Combination, run: Run, *, seed: str, cpu_s: float, budget_s: float
-) -> Iterator[tuple[str, str, str]]:
-    """Yield (name of the check, error or "", note) of the proofs.
+) -> Iterator[Proof]:
+    """Yield the proofs.
 
     Args:
         sizes: number of options of each open choice.

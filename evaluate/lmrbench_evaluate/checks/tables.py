@@ -6,12 +6,13 @@ function of a choice with its result doubled, squared, negated or reversed. Hard
 (`solver.py`); a change of the last bit must not move the table of a silent row.
 """
 
+import functools
 import itertools
 import math
 import operator
 import random
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.text import plural
@@ -23,7 +24,7 @@ from lmrbench_data.tasks.task import Instance, Task
 from ..sandbox.base import Limits, Sandbox
 from ..verdict.decode import Frame, StreamError, decode, read_frames
 from ..verdict.evaluator import in_batches, run_batch
-from .solver import Cells, Combination, exchanges, first_runs, hard_errors
+from .solver import Cells, Combination, Proof, exchanges, first_runs, hard_errors
 
 #: Difficulty → largest number of combinations to try; if there are more, a random sample of this size is tried.
 MAX_COMBINATIONS = {EASY: 200, HARD: 300, SILENT: 1000}
@@ -102,9 +103,9 @@ def read_tables(frames: Sequence[Frame], where: str) -> Tables:
     return tables
 
 
-def largest_gap(one: Tables, other: Tables) -> float:
-    """Return the largest difference of two cells; infinite if the tables have other rows or columns."""
-    cells, others = _cells(one), _cells(other)
+def largest_gap(one: Tables, other: Tables | None) -> float:
+    """Return the largest difference of two cells; infinite if the tables have other rows or columns, or are missing."""
+    cells, others = _cells(one), _cells(other or {})
     if cells.keys() != others.keys():
         return math.inf
     return max((abs(cells[place] - others[place]) for place in cells), default=0.0)
@@ -119,9 +120,8 @@ def _cells(tables: Tables) -> dict[tuple[str, str, str], float]:
     }
 
 
-@dataclass(frozen=True)
-class _Run:
-    """A repository whose tables are made."""
+class _Run(NamedTuple):
+    """A repository whose tables are made, and the tables."""
 
     kind: str
     """`truth`, `combinations`, `outsiders` or `last bit`."""
@@ -129,16 +129,29 @@ class _Run:
     files: Mapping[str, File]
     chosen: Combination = ()
     """Empty for an outsider and a changed last bit."""
+    tables: Tables | None = None
+    """None before the run, and if it raised or ran out of time."""
+    cpu_s: float = 0.0
+    """CPU seconds of the run; 0 if unknown."""
 
 
 class _Open:
-    """The open choices of an instance."""
+    """The open choices of an instance, and the runs that prove its tables."""
 
     def __init__(self, task: Task, instance: Instance) -> None:
         by_name = {choice.name: choice for choice in task.choices}
-        self.task, self.choices = task, [by_name[name] for name in instance.open]
+        self.task, self.instance, self.choices = task, instance, [by_name[name] for name in instance.open]
         self.sizes = [len(choice.options) for choice in self.choices]
         self.truth = tuple(choice.options.index(instance.option_of(choice)) for choice in self.choices)
+
+    def planned(self) -> list[_Run]:
+        """Return the runs of the true options, of the other combinations and of changed functions."""
+        runs = [self.run("truth", self.truth)] * REPEATED
+        runs += [self.run("combinations", chosen) for chosen in self._others()]
+        runs += self._changed("outsiders", OUTSIDERS, runs[0].files)
+        if self.instance.difficulty == SILENT:
+            runs += self._changed("last bit", LAST_BIT, runs[0].files)
+        return runs
 
     def run(self, kind: str, chosen: Combination) -> _Run:
         """Return the run of a combination, named by the options that are not true."""
@@ -149,26 +162,35 @@ class _Open:
         paths = sorted({choice.file for choice in self.choices})
         return _Run(kind, name, {path: repo[path] for path in paths}, chosen)
 
-    def others(self, instance: Instance) -> list[Combination]:
+    def _others(self) -> list[Combination]:
         """Return the combinations that are not true, the nearest ones first; a sample if there are too many."""
         every = itertools.product(*map(range, self.sizes))
         others = [chosen for chosen in sorted(every, key=self._distance) if chosen != self.truth]
-        most = MAX_COMBINATIONS[instance.difficulty]
+        most = MAX_COMBINATIONS[self.instance.difficulty]
         if len(others) <= most:
             return others
         near = exchanges(self.sizes, self.truth)
-        if instance.difficulty != EASY:  # the solver starts with these
+        if self.instance.difficulty != EASY:  # the solver starts with these
             near += [chosen for chosen in first_runs(self.sizes) if chosen in others and chosen not in near]
         rest = [chosen for chosen in others if chosen not in near]
-        return near + random.Random(instance.instance_id).sample(rest, most - len(near))
+        return near + random.Random(self.instance.instance_id).sample(rest, most - len(near))
 
     def _distance(self, chosen: Combination) -> int:
         return sum(map(operator.ne, chosen, self.truth))
 
+    def _changed(self, kind: str, changes: Mapping[str, str], files: Mapping[str, File]) -> Iterator[_Run]:
+        """Yield the runs in which the function of a choice returns another result."""
+        for choice in self.choices:
+            for how, expression in changes.items():
+                wrapper = _WRAPPER.replace("{name}", choice.functions[0]).replace("{expression}", expression)
+                text = files[choice.file].data + wrapper.encode()
+                if (name := f"{choice.name} {how}") not in self.instance.equal_outsiders:
+                    yield _Run(kind, name, {**files, choice.file: files[choice.file]._replace(data=text)})
+
 
 def count_runs(task: Task, instance: Instance) -> int:
     """Return how often `table_errors` runs the experiments."""
-    return 1 + len(_planned(task, instance))
+    return 1 + len(_Open(task, instance).planned())
 
 
 def table_errors(
@@ -180,100 +202,94 @@ def table_errors(
     *,
     finished: Callable[[], None] = lambda: None,
     every: bool = True,
-) -> Iterator[tuple[str, str, str]]:
-    """Make the tables of all combinations and outsiders; yield (name of the check, error or "", note).
+) -> Iterator[Proof]:
+    """Make the tables of all combinations and outsiders; yield what they prove.
 
     Args:
         recorded: tables that the paper reports.
         finished: called after each run of the experiments.
         every: also run the rest after a run that proves the tables ambiguous.
     """
-    runs = _planned(task, instance)
-    made: list[Tables | None] = []
-    for run, (tables, _) in zip(runs, _make(task, instance, runs, sandbox, image), strict=True):
-        made.append(tables)
-        finished()
-        if not every and run.kind in ("combinations", "outsiders") and _is_blind(recorded, tables):
-            break
-    repeated, others = made[:REPEATED], list(zip(runs, made, strict=False))[REPEATED:]
-    yield "tables, repeated", _repeated_error(repeated, recorded), f"the same bits in {REPEATED} runs"
-    [(threaded, cpu_s)] = _make(task, instance, runs[:1], sandbox, image, threads=2)
-    finished()
-    drift = math.inf if threaded is None else largest_gap(recorded, threaded)
-    drifted = "" if drift <= ROUNDING else f"on two threads a cell differs by {drift:.1g}"
-    yield "tables, two threads", drifted, "within the rounding"
-    for kind in ("combinations", "outsiders"):
-        own = [(run, tables) for run, tables in others if run.kind == kind]
-        blind = [run.name for run, tables in own if _is_blind(recorded, tables)]
-        crashed = [run.name for run, tables in own if tables is None and kind == "combinations"]
-        error = ""
-        if blind:
-            error = f"{', '.join(blind[:3])} ({len(blind)} of {len(own)}): no cell differs by more than {MARGIN:g}"
-        elif crashed:
-            error = f"{crashed[0]} makes no table; every combination of options has to run"
-        least = min((largest_gap(recorded, tables) for _, tables in own if tables is not None), default=math.inf)
-        yield f"tables, {kind}", error, f"{plural(len(own), kind[:-1])} told apart, the nearest by {least:.2g}"
-    if moved := [tables for run, tables in others if run.kind == "last bit"]:
-        worst = max(math.inf if tables is None else largest_gap(recorded, tables) for tables in moved)
-        error = f"a cell moves by {worst:.1g}; choose experiments that are not chaotic" if worst > ROUNDING else ""
-        yield (
-            "tables, last bit",
-            error,
-            f"{plural(len(moved), 'function')} changed, cells move by {worst:.1g} or less",
-        )
-    if instance.difficulty != EASY and len(made) == len(runs):
-        opened = _Open(task, instance)
-        known = dict(zip((run.chosen for run in runs), made, strict=True))
-
-        def cells(combinations: Collection[Combination]) -> dict[Combination, Cells]:
-            new = [opened.run("combinations", chosen) for chosen in combinations if chosen not in known]
-            for run, (tables, _) in zip(new, _make(task, instance, new, sandbox, image), strict=True):
-                known[run.chosen] = tables
-            if lacking := [chosen for chosen in combinations if known[chosen] is None]:
-                raise InputError(f"{opened.run('', lacking[0]).name} makes no table")
-            return {
-                chosen: [cell for _, cell in sorted(_cells(known[chosen] or {}).items())] for chosen in combinations
-            }
-
-        budget_s = instance.cpu_budget_s
-        yield from hard_errors(
-            opened.sizes, opened.truth, cells, seed=instance.instance_id, cpu_s=cpu_s, budget_s=budget_s
-        )
-
-
-def _planned(task: Task, instance: Instance) -> list[_Run]:
-    """Return the runs of the true options, of the other combinations and of outsiders."""
+    make = functools.partial(_make, task, instance, sandbox, image)
     opened = _Open(task, instance)
-    runs = [opened.run("truth", opened.truth)] * REPEATED
-    runs += [opened.run("combinations", chosen) for chosen in opened.others(instance)]
-    runs += _changed(opened, runs[0].files, "outsiders", OUTSIDERS, instance.equal_outsiders)
-    if instance.difficulty == SILENT:
-        runs += _changed(opened, runs[0].files, "last bit", LAST_BIT)
-    return runs
+    planned = opened.planned()
+    made: dict[str, list[_Run]] = {"truth": [], "combinations": [], "outsiders": [], "last bit": []}
+    for run in make(planned):
+        made[run.kind].append(run)
+        finished()
+        is_ambiguous = run.kind in ("combinations", "outsiders") and largest_gap(recorded, run.tables) <= MARGIN
+        if is_ambiguous and not every:
+            break
+    yield _repeated(made["truth"], recorded)
+    [threaded] = make(planned[:1], threads=2)
+    finished()
+    drift = largest_gap(recorded, threaded.tables)
+    error = f"on two threads a cell differs by {drift:.1g}" if drift > ROUNDING else ""
+    yield "tables, two threads", error, "within the rounding"
+    yield _told_apart("combinations", made["combinations"], recorded, all_must_run=True)
+    yield _told_apart("outsiders", made["outsiders"], recorded)
+    if moved := made["last bit"]:
+        worst = max(largest_gap(recorded, run.tables) for run in moved)
+        error = f"a cell moves by {worst:.1g}; choose experiments that are not chaotic" if worst > ROUNDING else ""
+        yield "tables, last bit", error, f"{plural(len(moved), 'function')} changed, cells move by {worst:.1g} or less"
+    if instance.difficulty != EASY and sum(map(len, made.values())) == len(planned):
+        known = {run.chosen: run.tables for run in (*made["truth"], *made["combinations"])}
+        solver_run = functools.partial(_cells_of, opened, known, make)
+        budget = {"cpu_s": threaded.cpu_s, "budget_s": instance.cpu_budget_s}
+        yield from hard_errors(opened.sizes, opened.truth, solver_run, seed=instance.instance_id, **budget)
 
 
-def _is_blind(recorded: Tables, tables: Tables | None) -> bool:
-    """Return whether no cell tells other options from the true ones."""
-    return tables is not None and largest_gap(recorded, tables) <= MARGIN
+def _repeated(runs: Sequence[_Run], recorded: Tables) -> Proof:
+    """Prove that the true options give the recorded tables, with the same bits in each run."""
+    error = ""
+    if any(run.tables is None for run in runs):
+        error = "the true options make no table within the limits"
+    elif any(run.tables != runs[0].tables for run in runs):
+        error = "runs of the true options differ; remove what depends on the process"
+    elif (drift := largest_gap(recorded, runs[0].tables)) > ROUNDING:
+        error = f"a cell differs from the recorded one by {drift:.1g}; record again"
+    return "tables, repeated", error, f"the same bits in {REPEATED} runs"
 
 
-def _changed(
-    opened: _Open, files: Mapping[str, File], kind: str, changes: Mapping[str, str], equal: Collection[str] = ()
-) -> Iterator[_Run]:
-    """Yield the runs in which the function of a choice returns another result."""
-    for choice in opened.choices:
-        for how, expression in changes.items():
-            wrapper = _WRAPPER.replace("{name}", choice.functions[0]).replace("{expression}", expression)
-            text = files[choice.file].data + wrapper.encode()
-            name = f"{choice.name} {how}"
-            if name not in equal:
-                yield _Run(kind, name, {**files, choice.file: files[choice.file]._replace(data=text)})
+def _told_apart(kind: str, runs: Sequence[_Run], recorded: Tables, all_must_run: bool = False) -> Proof:
+    """Prove that the tables distinguish the true options from others."""
+    gaps = {run.name: largest_gap(recorded, run.tables) for run in runs}
+    blind = [name for name, gap in gaps.items() if gap <= MARGIN]
+    crashed = [run.name for run in runs if run.tables is None]
+    error = ""
+    if blind:
+        error = f"{', '.join(blind[:3])} ({len(blind)} of {len(runs)}): no cell differs by more than {MARGIN:g}"
+    elif crashed and all_must_run:
+        error = f"{crashed[0]} makes no table; every combination of options has to run"
+    nearest = min(gaps.values(), default=math.inf)
+    return f"tables, {kind}", error, f"{plural(len(runs), kind[:-1])} told apart, the nearest by {nearest:.2g}"
+
+
+def _cells_of(
+    opened: _Open,
+    known: dict[Combination, Tables | None],
+    make: Callable[[Sequence[_Run]], Iterable[_Run]],
+    combinations: Collection[Combination],
+) -> dict[Combination, Cells]:
+    """Return the cells of combinations for the solver; run those that are not known yet, and add them.
+
+    Raises:
+        InputError: one makes no table.
+    """
+    for run in make([opened.run("combinations", chosen) for chosen in combinations if chosen not in known]):
+        known[run.chosen] = run.tables
+    cells: dict[Combination, Cells] = {}
+    for chosen in combinations:
+        if not (tables := known[chosen]):
+            raise InputError(f"{opened.run('', chosen).name} makes no table")
+        cells[chosen] = [cell for _, cell in sorted(_cells(tables).items())]
+    return cells
 
 
 def _make(
-    task: Task, instance: Instance, runs: Sequence[_Run], sandbox: Sandbox, image: str, *, threads: int = 1
-) -> Iterator[tuple[Tables | None, float]]:
-    """Yield the tables of each run, None for one that raised or ran out of time, and its CPU seconds (0 if unknown)."""
+    task: Task, instance: Instance, sandbox: Sandbox, image: str, runs: Sequence[_Run], threads: int = 1
+) -> Iterator[_Run]:
+    """Yield each run with its tables."""
     for batch in in_batches(runs):
         outcome, streams = run_batch(
             task.golden_repo(instance),
@@ -285,18 +301,10 @@ def _make(
             image,
             threads=threads,
         )
-        for stream in streams:
+        for run, stream in zip(batch, streams, strict=True):
             try:
                 tables = read_tables(list(read_frames(stream)), instance.instance_id)
             except (InputError, StreamError):
                 tables = {}
-            yield tables if tables.keys() == {*instance.tables} else None, (outcome.cpu_s or 0.0) / len(batch)
-
-
-def _repeated_error(made: Sequence[Tables | None], recorded: Tables) -> str:
-    if any(tables is None for tables in made):
-        return "the true options make no table within the limits"
-    if any(tables != made[0] for tables in made):
-        return "runs of the true options differ; remove what depends on the process"
-    drift = largest_gap(recorded, made[0] or {})
-    return "" if drift <= ROUNDING else f"a cell differs from the recorded one by {drift:.1g}; record again"
+            is_complete = tables.keys() == {*instance.tables}
+            yield run._replace(tables=tables if is_complete else None, cpu_s=(outcome.cpu_s or 0.0) / len(batch))
