@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import tracemalloc
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -158,22 +157,6 @@ def test_good_rows_in_all_their_forms(tmp_path: Path) -> None:
         Prediction("toy-scale", "org/model", "goal_file", "# whole file é 数\n", 0, "file"),
         Prediction("toy-shift", "m | <b>", "model_patch", "--- a\n+++ b\n"),
     ]
-
-
-def test_a_line_of_100_mb_is_skipped_without_being_held(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    with path.open("wb") as file:
-        file.write(bad() + b"\n" + b'{"function": "')
-        for _ in range(100):
-            file.write(b"x" * 2**20)
-        file.write(b'"}\n' + bad(sample=1) + b"\n" + b"y" * (9 * 2**20))
-    tracemalloc.start()
-    found = read(path)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert [type(item) for item in found] == [Prediction, BadRow, Prediction, BadRow]
-    assert str(found[1]) == f"{path}:2: line longer than 8 MiB"
-    assert peak < 30 * 2**20
 
 
 # --- files of other kinds ---------------------------------------------------------------------------------------------

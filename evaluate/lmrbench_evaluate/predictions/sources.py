@@ -40,7 +40,6 @@ _NOT_LINES = re.compile(r"\s*(\[|\{\s*\n)")
 _SPACE = re.compile(r"\s*")
 #: A source of predictions: a path, a name on the Hub, `gold` or `masked`, `-` for piped input, or rows in memory.
 Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | pd.DataFrame"
-MAX_ROW_BYTES = 8 * 1024 * 1024
 #: Levels of a row's values; what is deeper is left out, because it could be read but not written again.
 MAX_DEPTH = 50
 
@@ -164,21 +163,17 @@ def _plain(value: Any, depth: int = MAX_DEPTH) -> Any:
 def _file_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
     """Yield the rows of a file, whose extension tells what it is; messages call it `name`."""
     if is_log(path):
-        return log_rows([path])
-    if path.suffix in (".csv", ".tsv"):
+        yield from log_rows([path])
+    elif path.suffix in (".csv", ".tsv"):
         raise InputError(f"{name}: is {path.suffix[1:].upper()}; save it as JSON lines")
-    if path.suffix == ".parquet":
-        return _parquet_rows(path, name)
-    return _packed_rows(path, name)
-
-
-def _packed_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of a file of JSON, unpacked if it is compressed with gzip."""
-    try:
-        with cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb") as file:
-            yield from _text_rows(file, name, is_json=path.name.removesuffix(".gz").endswith(".json"))
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{name}: damaged ({error_line(error)}); save it again") from error
+    elif path.suffix == ".parquet":
+        yield from _parquet_rows(path, name)
+    else:
+        try:
+            with cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb") as file:
+                yield from _text_rows(file, name, is_json=path.name.removesuffix(".gz").endswith(".json"))
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise InputError(f"{name}: damaged ({error_line(error)}); save it again") from error
 
 
 def _text_rows(file: IO[bytes], name: str, is_json: bool = False) -> Iterator[tuple[str, Any]]:
@@ -188,16 +183,9 @@ def _text_rows(file: IO[bytes], name: str, is_json: bool = False) -> Iterator[tu
     if is_json or _NOT_LINES.match(start):
         yield from _json_rows(file.read(), name)
         return
-    number, is_cut = 0, False
-    while line := file.readline(MAX_ROW_BYTES + 1):
-        is_rest, is_cut = is_cut, not line.endswith(b"\n")
-        if is_rest:  # of a line that is too long, which is never held whole
-            continue
-        number += 1
-        place = f"{name}:{number}"
-        if len(line) > MAX_ROW_BYTES:
-            yield place, BadRow(place, f"line longer than {MAX_ROW_BYTES // 2**20} MiB")
-        elif line.strip():
+    for number, line in enumerate(file, start=1):
+        if line.strip():
+            place = f"{name}:{number}"
             yield place, _parse_json(place, line, _DECODER.decode)
 
 
