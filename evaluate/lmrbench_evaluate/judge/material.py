@@ -142,7 +142,7 @@ def _goals(context: _Context) -> str:
 
 
 def _paper(context: _Context) -> str:
-    return enclose("SUMMARY OF THE PAPER", *shorten([context.row["paper_text"].strip()], MAX_PAPER))
+    return enclose("SUMMARY OF THE PAPER", without_middle(context.row["paper_text"].strip(), MAX_PAPER))
 
 
 def _repository(context: _Context) -> str:

@@ -167,16 +167,13 @@ def workspace_tar(
     # The harness is always first, however rarely a busy machine lets it check.
     ends = {"limit_s": int(limit_s) + 10, "wall_s": int(10 * wall_limit(limit_s))}
     plan: dict[str, Any] = {"runs": runs, "seeds": list(seeds), **ends, "threads": threads}
-    extra = {f"answers/{i}/{name}": file for i, files in enumerate(answers) for name, file in files.items()}
     if answers:
         plan["answers"] = [(str(i), limit_s / len(answers)) for i in range(len(answers))]
-    harness = {f"harness/{name}": File(content) for name, content in runner_files().items()}
-    files = {_REPO + name: file for name, file in repo.items()}
     return tar_bytes(
         {
-            **files,
-            **extra,
-            **harness,
+            **{_REPO + name: file for name, file in repo.items()},
+            **{f"answers/{i}/{name}": file for i, files in enumerate(answers) for name, file in files.items()},
+            **{f"harness/{name}": File(content) for name, content in runner_files().items()},
             "harness/plan.json": File(json.dumps(plan).encode("ascii")),
             "tests/cases.py": File(cases),
         }
