@@ -1,6 +1,7 @@
 """`lmrbench analyse`: the analyses of the LMR-BENCH paper, on the original's facts or on your own runs."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,11 +63,13 @@ def _answers(
     return run_answers(runs, judge_model, annotations, bad), bad, runs
 
 
-def _present(analysis: "Analysis", as_json: bool, out: list[Path] | None) -> None:
-    """Print tables and notes, or JSON; write the files that are named."""
+def _present(analysis: "Analysis", as_json: bool, out: list[Path] | None, bad: "Sequence[BadRow]" = ()) -> None:
+    """Print tables and notes, or JSON; write the files that are named; exit with status 1 if labels are bad."""
     emit(analysis, as_json)
     for path in out or ():
         print_err(f"written: {analysis.save(path)}")
+    if bad:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -89,9 +92,7 @@ def tables(
 
     _check(runs, out, labels=labels)
     answers, bad, _ = _answers(runs, judge_model, labels)
-    _present(make_tables(answers), as_json, out)
-    if bad:
-        raise typer.Exit(1)
+    _present(make_tables(answers), as_json, out, bad)
 
 
 @app.command()
@@ -152,9 +153,7 @@ def structure(
     _check(runs, out, labels=labels, dataset=dataset)
     answers, bad, runs = _answers(runs, judge_model, labels)
     result = analyse_structure(answers, rows_of_runs(runs, dataset) if runs else (), solved_by)
-    _present(result, as_json, out)
-    if bad:
-        raise typer.Exit(1)
+    _present(result, as_json, out, bad)
 
 
 @app.command()

@@ -50,7 +50,7 @@ def generate(
         return _estimate(settings, as_json)
     summary = _sample(settings, as_json)
     emit(answers_dict(settings.out, summary), as_json, *_text(settings, summary))
-    raise typer.Exit(_exit_status(summary, settings.out))
+    raise typer.Exit(exit_status(summary, "request", f"answers so far are in {settings.out}"))
 
 
 @app.command()
@@ -132,7 +132,7 @@ def run(
         summary = _sample(settings, as_json)
         if not as_json:
             emit({}, as_json, *_text(settings, summary, folder))
-        if status := _exit_status(summary, settings.out):
+        if status := exit_status(summary, "request", f"answers so far are in {settings.out}"):
             raise typer.Exit(status)
         with progress_bar("evaluating", shown=not as_json, kept="finished results are kept") as progress:
             run = evaluate(settings.out, sandbox=place, progress=progress, **dict(run_settings))
@@ -208,7 +208,3 @@ def _text(settings: SamplingSettings, summary: "SamplingSummary", folder: Path |
         cut = plural(summary.cut, "answer was", "answers were")
         parts.insert(1, f"{cut} cut at the token limit; raise --max-tokens")
     return parts
-
-
-def _exit_status(summary: "SamplingSummary", out: Path) -> int:
-    return exit_status(summary, "request", f"answers so far are in {out}")

@@ -12,7 +12,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -118,11 +118,7 @@ def _parts(row: DatasetRow, setting: str, paper: str) -> Parts:
     shows_goal, which = SETTINGS[setting]
     files = read_archive(row["repo_archive"])
     goals = goals_of(row)
-    names: Sequence[str] = []
-    if which == "related":
-        names = row["context_files"]
-    elif which == "all":
-        names = sorted(name for name in files if name not in goals)
+    names = {"related": row["context_files"], "all": sorted(files.keys() - goals.keys()), "": ()}[which]
     return Parts(tuple(_readable(files, goals)) if shows_goal else (), paper, tuple(_readable(files, names)))
 
 
@@ -164,9 +160,8 @@ def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
         missing_parts=missing_parts(row),
         code=[(f"`{name}`", _fenced(text, name)) for name, text in parts.code],
     )
-    user = user.strip()
     system = sections["system"].render()
-    messages = {"role": "system", "content": system}, {"role": "user", "content": user}
+    messages = {"role": "system", "content": system}, {"role": "user", "content": user.strip()}
     return Prompt(messages, parts.cut, can_be_cut=bool(parts.code or parts.paper))
 
 

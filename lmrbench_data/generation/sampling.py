@@ -115,19 +115,19 @@ class _Job(NamedTuple):
     sample: int
 
 
+@dataclass
 class _Sampling:
     """One pass over the answers that are missing."""
 
-    def __init__(
-        self,
-        settings: SamplingSettings,
-        rows: Sequence[DatasetRow],
-        papers: Mapping[str, str],
-        log: AnswerLog,
-        progress: Progress | None,
-    ) -> None:
-        self.settings, self.rows, self.papers, self.log, self.progress = settings, rows, papers, log, progress
-        self.client, self.summary = ChatClient(settings, temperature=settings.temperature), SamplingSummary()
+    settings: SamplingSettings
+    rows: Sequence[DatasetRow]
+    papers: Mapping[str, str]
+    log: AnswerLog
+    progress: Progress | None
+
+    def __post_init__(self) -> None:
+        settings, self.summary = self.settings, SamplingSummary()
+        self.client = ChatClient(settings, temperature=settings.temperature)
         self.names, self.request = _names(settings), settings.request()
         self._prompts: dict[str, Prompt] = {}
 

@@ -88,21 +88,19 @@ def run_agent(settings: AgentSettings, rows: Sequence[DatasetRow], progress: Pro
     return run.summary
 
 
+@dataclass
 class _AgentRun:
     """One pass over the rows that are missing."""
 
-    def __init__(
-        self,
-        settings: AgentSettings,
-        agent: Agent,
-        names: tuple[str, str, str],
-        budget: Budget,
-        file: AnswerLog,
-        sandbox: DockerSandbox,
-    ) -> None:
-        self.settings, self.agent, self.names = settings, agent, names
-        self.budget, self.file, self.sandbox = budget, file, sandbox
-        self.request = {**settings.request(), "agent_files": agent.files_sha256}
+    settings: AgentSettings
+    agent: Agent
+    names: tuple[str, str, str]
+    budget: Budget
+    file: AnswerLog
+    sandbox: DockerSandbox
+
+    def __post_init__(self) -> None:
+        self.request = {**self.settings.request(), "agent_files": self.agent.files_sha256}
         self.summary = AgentSummary()
         self._called_off = threading.Event()
         self._failures = Failures()
@@ -207,10 +205,9 @@ class _AgentRun:
             **({"problem": left.problem} if left.problem else {}),
             **({"left_out": list(left.left_out)} if left.left_out else {}),
         }
-        names = dict(zip(("model_name_or_path", "setting", "track"), self.names, strict=True))
         return {
             "instance_id": row["instance_id"],
-            **names,
+            **dict(zip(("model_name_or_path", "setting", "track"), self.names, strict=True)),
             "sample": sample,
             "model_patch": left.patch,
             "metadata": metadata,
