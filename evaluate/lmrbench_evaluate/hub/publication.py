@@ -53,7 +53,6 @@ MAX_FAILURE = 240
 #: Largest number of answers that a record lists, and that a comment on the Hub does.
 MAX_LISTED, MAX_LINES = 1000, 50
 MAX_LOGS_BYTES = 16 * MIB
-_EntryKey = tuple[str, str, str]
 
 
 def publish(api: "HfApi", verified: Verification) -> tuple[Record, str]:
@@ -136,11 +135,9 @@ def make_record(verified: Verification, verified_by: str, is_repo: Callable[[str
         is_repo: tells whether a model's name is a public repository on the Hub.
     """
     submission, facts = verified.submission, RunFolder(verified.folder).facts
-    rows_of: dict[_EntryKey, list[ResultRow]] = defaultdict(list)
-    for row in verified.rows:
-        rows_of[row["model_name_or_path"], row["setting"], row["track"]].append(row)
     judges = {answer: shown(item.model) for answer, item in read_judgements(verified.folder).items() if item.category}
-    entries = [_entry(score, rows_of[score.key], judges) for score in with_difficulties(score_runs([verified.folder]))]
+    scores = with_difficulties(score_runs([verified.folder]))
+    entries = [_entry(score, verified.rows, judges) for score in scores]
     tasks = {
         name: Task(
             category=row["category"],
@@ -174,13 +171,9 @@ def make_record(verified: Verification, verified_by: str, is_repo: Callable[[str
     )
 
 
-def _entry(
-    score: ModelScore,
-    rows: list[ResultRow],
-    judges: Mapping[AnswerKey, str],
-) -> Entry:
+def _entry(score: ModelScore, results: list[ResultRow], judges: Mapping[AnswerKey, str]) -> Entry:
     """Return the rates and results of one model, setting and track of a run, on all rows or those of one difficulty."""
-    rows = [row for row in rows if row["instance_id"] in score.scope]
+    rows = [row for row in results if AnswerKey.of(row)[1:4] == score.key and row["instance_id"] in score.scope]
     answers = sorted(f"{row['instance_id']}\n{row['prediction_sha256']}" for row in rows)
     by_task: dict[str, list[ResultRow]] = defaultdict(list)
     for row in rows:

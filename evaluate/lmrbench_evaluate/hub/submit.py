@@ -22,14 +22,7 @@ from lmrbench_data.loader import CONFIGS, LoadError, read_card_stamp
 from ..judge.judgement_log import FILE as JUDGEMENTS
 from ..runs.folder import FACTS, PREDICTIONS, RESULTS, RunFolder, benchmark_title
 from ..verdict.verdict import Status
-from .layout import (
-    ALLOWED,
-    MIB,
-    PUBLISHED_FACTS,
-    belongs,
-    list_files,
-    table_faults,
-)
+from .layout import ALLOWED, MIB, PUBLISHED_FACTS, belongs, list_files, table_faults
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

@@ -66,13 +66,9 @@ def diff_answer(row: DatasetRow, prediction: Prediction) -> list[DiffSection]:
         theirs = {path: call_on_answer(split_source, texts[path], names) for path, names in goals.items()}
     except LMRBenchError as error:
         text = prediction.content.splitlines()
-        shown = [DiffLine("same", line, number) for number, line in enumerate(text[:MAX_DIFF_LINES])]
-        more = _more(len(text) - len(shown))
-        return [
-            DiffSection(
-                "The answer as submitted", [], text, [DiffLine("note", f"cannot be applied: {error}"), *shown, *more]
-            )
-        ]
+        lines = [DiffLine("note", f"cannot be applied: {error}")]
+        lines += [DiffLine("same", line, number) for number, line in enumerate(text[:MAX_DIFF_LINES])]
+        return [DiffSection("The answer as submitted", [], text, lines + _more(len(text) - MAX_DIFF_LINES))]
     ours = {path: split_source(text, goals[path]) for path, text in golden_files_of(row).items()}
     masked = read_archive(row["repo_archive"])
     parts = []
@@ -108,11 +104,13 @@ def _without_docstring(lines: list[str], node: FunctionNode) -> str:
     """Return the lines of a function without those of its docstring."""
     start, end = first_line(node) - 1, block_end(lines, node)
     first, *others = node.body
-    skipped: range = range(0)
-    is_text = (
-        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
-    )
-    if is_text and others and first.end_lineno is not None and node.lineno < first.lineno:
+    skipped = range(0)
+    if (
+        ast.get_docstring(node, clean=False) is not None
+        and others
+        and first.end_lineno is not None
+        and node.lineno < first.lineno
+    ):
         # Another statement may follow on its last line.
         skipped = range(first.lineno - 1, min(first.end_lineno, first_line(others[0]) - 1))
     return "".join(line for number, line in enumerate(lines[start:end], start) if number not in skipped)

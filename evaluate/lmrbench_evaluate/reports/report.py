@@ -110,8 +110,11 @@ class Report(ReportData):
         """
         path = Path(path)
         check_form(path)
-        forms = {".md": self.to_markdown, ".csv": self.to_csv, ".html": self.to_html, ".json": self._to_json}
-        write_atomically(path, forms[path.suffix]())
+        if path.suffix == ".json":
+            text = json.dumps(self.to_dict(), indent=2) + "\n"
+        else:
+            text = {".md": self.to_markdown, ".csv": self.to_csv, ".html": self.to_html}[path.suffix]()
+        write_atomically(path, text)
         return path
 
     def save_figures(self, folder: str | Path) -> list[Path]:
@@ -125,16 +128,11 @@ class Report(ReportData):
 
         return write_figures(self, Path(folder))
 
-    def _to_json(self) -> str:
-        return json.dumps(self.to_dict(), indent=2) + "\n"
-
     def __repr__(self) -> str:
         models = ", ".join(score.name for score in self.scores)
         return f"<Report of {plural(len(self.runs), 'run')}: {models}>"
 
-    def _repr_markdown_(self) -> str:
-        """Return the Markdown that a notebook shows."""
-        return self.to_markdown()
+    _repr_markdown_ = to_markdown  # for notebooks
 
 
 def check_form(path: Path) -> None:

@@ -223,14 +223,10 @@ def score_runs(paths: Sequence[Path], judge_model: str | None = None) -> list[Mo
     Args:
         judge_model: the judge whose judgements count (default: the last one).
     """
-    names = Counter(path.resolve().name for path in paths)
-    scores = [
-        score
-        for path in paths
-        for score in _score_run(
-            path, path.resolve().name if names[path.resolve().name] == 1 else str(path), judge_model
-        )
-    ]
+    names = [path.resolve().name for path in paths]
+    scores: list[ModelScore] = []
+    for path, name in zip(paths, names, strict=True):
+        scores += _score_run(path, name if names.count(name) == 1 else str(path), judge_model)
     return sorted(scores, key=lambda score: score.rank)
 
 

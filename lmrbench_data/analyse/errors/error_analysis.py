@@ -64,11 +64,7 @@ class _Classified(NamedTuple):
 
 
 def analyse_errors(
-    run: Path,
-    annotations: Sequence[Annotation] = (),
-    *,
-    model: str | None = None,
-    instances: Sequence[str] = (),
+    run: Path, annotations: Sequence[Annotation] = (), *, model: str | None = None, instances: Sequence[str] = ()
 ) -> Analysis:
     """Collect the error classes of a run's failed answers; no model is asked.
 

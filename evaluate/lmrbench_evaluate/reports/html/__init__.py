@@ -49,8 +49,7 @@ def render_html(report: ReportData) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters.update(visible=visible, prose=prose, coloured=_coloured, link=_link, in_words=in_words)
-    environment.filters.update(goals=_goals)
-    environment.filters.update(unbroken=_unbroken, breakable=_breakable, test_code=_test_code)
+    environment.filters.update(goals=_goals, unbroken=_unbroken, breakable=_breakable, test_code=_test_code)
     script = (_HERE / "script.js").read_text(encoding="utf-8")
     named = dict(tables(report))
     for title in ("By instance", "By category"):
