@@ -21,9 +21,8 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.text import error_line
-from lmrbench_data.loader import HUB_NAME
+from lmrbench_data.loader import HUB_NAME, PINNED, hub_timeout
 
-from .hub_source import ON_HUB, hub_folder
 from .inspect_logs import is_log, log_rows, logs_in
 
 if TYPE_CHECKING:
@@ -33,6 +32,8 @@ WORDS = ("gold", "masked")
 #: The word for standard input as a source, and its name in messages.
 STANDARD_INPUT, STDIN = "-", "stdin"
 SUFFIXES = (".jsonl", ".json", ".parquet", ".jsonl.gz", ".json.gz")
+#: Files of predictions in a repository on the Hub.
+ON_HUB = (".jsonl", ".jsonl.gz", ".parquet")
 #: Files that `save_to_disk` writes: of a dataset, and of a dictionary of splits.
 _SAVED = ("state.json", "dataset_dict.json")
 #: Start of JSON that is not one row per line: a list, or an object over several lines.
@@ -285,9 +286,26 @@ def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
     from lmrbench_data.base.hub_client import hub_errors
 
     with hub_errors(f"predictions {source!r}: no such file; on the Hub"):
-        folder = hub_folder(*source.partition("@")[::2])
+        folder = _hub_folder(*source.partition("@")[::2])
     paths = sorted(path for path in folder.rglob("*") if path.name.endswith(ON_HUB) and path.is_file())
     if not paths:
         raise InputError(f"predictions {source!r}: the Hub dataset holds no .jsonl or .parquet file")
     for path in paths:
         yield from _file_rows(path, f"{source}/{path.relative_to(folder).as_posix()}")
+
+
+def _hub_folder(name: str, revision: str) -> Path:
+    """Return the folder of a repository's prediction files in the client's cache.
+
+    Without the Hub, what never changes may come from there, as in `loader`; offline, whatever was asked for.
+    """
+    from huggingface_hub import HfApi, constants, errors, snapshot_download
+
+    if not (constants.HF_HUB_OFFLINE or PINNED.fullmatch(revision)):
+        # A download on its own would wait long for a Hub that does not answer, and then take an old commit.
+        HfApi().dataset_info(name, revision=revision or None, timeout=hub_timeout())
+    patterns = [f"*{end}" for end in ON_HUB]
+    try:
+        return Path(snapshot_download(name, repo_type="dataset", revision=revision or None, allow_patterns=patterns))
+    except errors.LocalEntryNotFoundError as error:  # not in the cache, either
+        raise error.__cause__ or error from None
