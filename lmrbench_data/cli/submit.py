@@ -37,7 +37,7 @@ def submit(
 
     api = open_hub()
     plan = plan_submission(api, run, dataset, to)
-    where, size = f"{dataset}@{plan.dataset.tag}", sum(map(len, plan.files.values()))
+    where, size = f"{dataset}@{plan.tag}", sum(map(len, plan.files.values()))
     if not as_json:
         shown = [f"{name}  {len(content)} bytes" for name, content in sorted(plan.files.items())]
         about = f"run {plan.run_id} of {plan.user}: dataset {where}, {plural(len(plan.rows), 'row')}, {size} bytes"

@@ -29,40 +29,30 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PublishedDataset:
-    """A tag of the dataset on the Hub, and the configuration that a run was on."""
-
-    repo_id: str
-    tag: str
-    sha: str
-    config: str
-
-
-@dataclass(frozen=True)
 class SubmissionPlan:
     """The content of a submission; nothing has been sent.
 
     Attributes:
         files: path in the results dataset → content.
-        benchmark: name of the benchmark in titles.
+        tag: tag of the dataset that has the run's rows.
+        benchmark: name and version of the benchmark in titles.
     """
 
     results_repo: str
     run_id: str
     files: dict[str, bytes]
     rows: Sequence[ResultRow]
-    dataset: PublishedDataset
+    tag: str
     user: str
     benchmark: str
-    version: str
 
 
 def plan_submission(api: "HfApi", run: Path, dataset: str, results_repo: str) -> SubmissionPlan:
     """Check a run against the published dataset and the results, and plan its submission."""
     folder = RunFolder(run)
     facts, rows = folder.facts, list(folder.rows())
-    published = _find_published(api, dataset, facts["dataset_sha256"])
-    dataset_rows = load_rows(f"{dataset}@{published.sha}", published.config)
+    tag, sha, config = _find_published(api, dataset, facts["dataset_sha256"])
+    dataset_rows = load_rows(f"{dataset}@{sha}", config)
     faults = [*_faults(run, facts, rows, [row["instance_id"] for row in dataset_rows]), *table_faults(rows)]
     if faults:
         raise InputError(f"{run}: cannot be submitted: {'; '.join(faults)}")
@@ -70,12 +60,12 @@ def plan_submission(api: "HfApi", run: Path, dataset: str, results_repo: str) ->
     files = _files(run, facts, run_id)
     user = check_rights(api, results_repo, write=False)
     _check_free(api, results_repo, run_id)
-    benchmark = benchmark_title(dataset_rows[0]["canary"])
-    return SubmissionPlan(results_repo, run_id, files, rows, published, user, benchmark, facts["benchmark_version"])
+    benchmark = f"{benchmark_title(dataset_rows[0]['canary'])} {facts['benchmark_version']}"
+    return SubmissionPlan(results_repo, run_id, files, rows, tag, user, benchmark)
 
 
-def _find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> PublishedDataset:
-    """Find the tag of a dataset repository with this content: without it nobody can repeat the run."""
+def _find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> tuple[str, str, str]:
+    """Return tag, commit and configuration with this content, without which nobody can repeat the run."""
     for tag, sha in sorted(tags(api, repo_id).items(), reverse=True):
         with hub_errors(f"{repo_id}@{tag}"):
             card = api.hf_hub_download(repo_id, "README.md", repo_type="dataset", revision=sha)
@@ -85,7 +75,7 @@ def _find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> Publishe
             except LoadError:
                 continue
             if stamp["sha256"] == dataset_sha256:
-                return PublishedDataset(repo_id, tag, sha, config)
+                return tag, sha, config
     raise InputError(
         f"{repo_id}: no tag has the dataset of this run ({dataset_sha256[:12]}); evaluate on a published version, "
         f"{repo_id}@vX.Y.Z"
@@ -140,7 +130,7 @@ def carry_out(api: "HfApi", plan: SubmissionPlan) -> Committed:
         api,
         plan.results_repo,
         plan.files,
-        title=f"{models[:80]} on {plan.benchmark} {plan.version}: {plan.run_id} [{digest[:16]}]",
+        title=f"{models[:80]} on {plan.benchmark}: {plan.run_id} [{digest[:16]}]",
         older=f": {plan.run_id} [",
         description="Opened by `lmrbench submit`. A maintainer repeats the run with `lmrbench verify`.",
     )

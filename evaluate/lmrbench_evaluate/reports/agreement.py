@@ -92,11 +92,10 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
     judged = {key: answer.judged for key, answer in answers_by_key(scores).items()}
     matched, unknown, ambiguous = match_labels(annotations, judged)
     people, split = majorities(matched)
-    labels: dict[str, Labels] = {}
-    for key, given in matched.items():
-        for name, item in given.items():
-            labels.setdefault(name, {})[key] = item.category
-    annotators = sorted(labels)
+    annotators = sorted({name for given in matched.values() for name in given})
+    labels = {
+        name: {key: given[name].category for key, given in matched.items() if name in given} for name in annotators
+    }
     judge = {answer: label for answer, label in judged.items() if label in BEST_FIRST}
     pairs = [_pair(a, labels[a], b, labels[b]) for a, b in itertools.combinations(annotators, 2)]
     if judge:

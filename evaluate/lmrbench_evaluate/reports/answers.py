@@ -9,11 +9,11 @@ from typing import Any
 from lmrbench_data.base.errors import ArgumentError, InputError, LMRBenchError
 from lmrbench_data.base.suggestions import did_you_mean
 from lmrbench_data.base.text import error_line, without_middle
-from lmrbench_data.dataset.result_rows import CaseRow, ChoiceRow, PartRow, ResultRow
+from lmrbench_data.dataset.result_rows import CaseRow, ChoiceRow, PartRow
 from lmrbench_data.dataset.rows import DatasetRow
 
 from ..judge.judgement_log import Judgement, read_judgements
-from ..predictions.prediction import AnswerKey, Prediction, was_cut
+from ..predictions.prediction import AnswerKey, was_cut
 from ..runs.folder import RunFolder
 from ..verdict.choices import counted_choices
 from ..verdict.levels import MISSING, Level, outcome, reaches
@@ -96,10 +96,9 @@ class Instance:
             score: index of its score in the report.
         """
         mine = [answer for answer in self.answers if answer.score == score]
-        failing = [
-            [answer for answer in mine if not reaches(answer.outcome, level)] for level in (headline, Level.ROBUST)
-        ]
-        return next(answer for answers in (*failing, mine) for answer in answers)
+        levels = headline, Level.ROBUST
+        failing = (answer for level in levels for answer in mine if not reaches(answer.outcome, level))
+        return next(failing, mine[0])
 
 
 def collect(
@@ -126,7 +125,7 @@ def collect(
     scope = {name: category for facts in report.runs for name, category in facts["scope"].items()}
     scope = {name: scope[name] for name in sorted(scope) if only is None or name in only}
     labels = match_labels(report.annotations, answers_by_key(report.scores)).labels
-    runs = {path: _Run.read(path, scope, report.judge_model) for path in report.paths}
+    runs = {path: _Run(path, scope, report.judge_model) for path in report.paths}
     instances = []
     for name, category in scope.items():
         answers = [
@@ -142,21 +141,14 @@ def collect(
     return instances, warnings
 
 
-@dataclass(frozen=True)
 class _Run:
     """The rows of a run folder for some instances, read once for all models."""
 
-    folder: RunFolder
-    results: dict[AnswerKey, ResultRow]
-    predictions: dict[AnswerKey, Prediction]
-    judgements: dict[AnswerKey, Judgement]
-
-    @classmethod
-    def read(cls, path: Path, scope: Collection[str], judge_model: str | None) -> "_Run":
-        folder = RunFolder(path)
-        results = {AnswerKey.of(row).row: row for row in folder.rows() if row["instance_id"] in scope}
-        predictions = {item.key.row: item for item in folder.predictions if item.instance_id in scope}
-        return cls(folder, results, predictions, read_judgements(path, judge_model))
+    def __init__(self, path: Path, scope: Collection[str], judge_model: str | None) -> None:
+        self.folder = RunFolder(path)
+        self.results = {AnswerKey.of(row).row: row for row in self.folder.rows() if row["instance_id"] in scope}
+        self.predictions = {item.key.row: item for item in self.folder.predictions if item.instance_id in scope}
+        self.judgements = read_judgements(path, judge_model)
 
 
 def _answers(number: int, score: ModelScore, instance: str, row: DatasetRow | None, run: _Run) -> Sequence[Answer]:
