@@ -9,14 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from lmrbench_data.base.source import (
-    FunctionNode,
-    SourceError,
-    find_function,
-    is_overload,
-    parse,
-    split_lines,
-)
+from lmrbench_data.base.source import FunctionNode, SourceError, find_function, is_overload, parse, split_lines
 
 from .strip_remarks import code_only, names_in
 

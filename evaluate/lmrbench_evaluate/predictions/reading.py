@@ -35,10 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 def read_predictions(
-    source: Source,
-    rows: Mapping[str, DatasetRow],
-    columns: Mapping[str, str] | None = None,
-    dataset: str = "",
+    source: Source, rows: Mapping[str, DatasetRow], columns: Mapping[str, str] | None = None, dataset: str = ""
 ) -> Iterator[Prediction | BadRow]:
     """Yield the predictions of `source` in order, the first bad rows among them; the last one counts the others.
 

@@ -264,10 +264,8 @@ def _parquet_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
                 batch.validate()
                 for cells in zip(*batch.columns, strict=True):
                     number += 1
-                    yield (
-                        f"{name} row {number}",
-                        json_object([*zip(batch.schema.names, map(_cell, cells), strict=True)]),
-                    )
+                    row = json_object([*zip(batch.schema.names, map(_cell, cells), strict=True)])
+                    yield f"{name} row {number}", row
     except Exception as error:  # a damaged file may raise anything
         raise InputError(f"{name}: not readable as Parquet ({error_line(error)}; after row {number})") from error
 
