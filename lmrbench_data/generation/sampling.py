@@ -9,7 +9,7 @@ import functools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from lmrbench_evaluate.predictions.prediction import AnswerKey, Prediction
 from lmrbench_evaluate.rebuild.workspace import rebuild
@@ -65,7 +65,7 @@ def estimate(settings: SamplingSettings, rows: Sequence[DatasetRow]) -> dict[str
         log.check_request(_names(settings), settings.request())
     missing = _missing(settings, chosen, log)
     tokens = {row["instance_id"]: _build(settings, row, papers[row["instance_id"]]).tokens for row in chosen}
-    total = sum(tokens[job.row["instance_id"]] for job in missing)
+    total = sum(tokens[row["instance_id"]] for row, _ in missing)
     price, reply = settings.price(), settings.max_tokens
     return {
         "requests": len(missing),
@@ -108,13 +108,6 @@ def _choose(settings: SamplingSettings, rows: Sequence[DatasetRow]) -> tuple[Seq
     return chosen, {row["instance_id"]: paper_text(row, settings.paper, settings.paper_pages) for row in chosen}
 
 
-class _Job(NamedTuple):
-    """An answer that is missing."""
-
-    row: DatasetRow
-    sample: int
-
-
 @dataclass
 class _Sampling:
     """One pass over the answers that are missing."""
@@ -135,16 +128,19 @@ class _Sampling:
         """Ask for the answers that are missing."""
         missing = _missing(self.settings, self.rows, self.log)
         self.summary.kept = self.settings.samples * len(self.rows) - len(missing)
-        jobs = [functools.partial(self._work, job) for job in missing]
+        jobs = [functools.partial(self._work, *job) for job in missing]
         do_jobs(jobs, self.client, self.summary, self.settings.workers, self.progress)
 
-    async def _work(self, job: _Job) -> str:
+    async def _work(self, row: DatasetRow, number: int) -> str:
         """Sample one answer; return `answered` or `unusable`."""
         started = time.monotonic()
-        prompt, completion = await self._ask(job.row)
+        prompt, completion = await self._ask(row)
         duration_s = time.monotonic() - started
-        problem = completion.problem or await asyncio.to_thread(_problem, completion, job.row)
-        self.log.write(self._row(job, prompt, completion, duration_s, problem))
+        problem = completion.problem or await asyncio.to_thread(_problem, completion, row)
+        facts = self._metadata(row, prompt, completion, duration_s, problem)
+        names = dict(zip(("model_name_or_path", "setting", "track"), self.names, strict=True))
+        answer = {"instance_id": row["instance_id"], **names, "sample": number, "function": completion.text}
+        self.log.write({**answer, "metadata": facts})
         self.summary.asked += 1
         self.summary.unusable += bool(problem)
         self.summary.cut += completion.finish_reason == "length"
@@ -167,14 +163,15 @@ class _Sampling:
                     raise RequestError(message, reached=error.reached, cause=error.cause) from error
                 cuts = len(prompt.cut) + 1
 
-    def _row(
-        self, job: _Job, prompt: Prompt, completion: Completion, duration_s: float, problem: str
+    def _metadata(
+        self, row: DatasetRow, prompt: Prompt, completion: Completion, duration_s: float, problem: str
     ) -> dict[str, Any]:
+        """Return the metadata of a row, and count its tokens."""
         tokens = completion.tokens
         self.summary.input_tokens += tokens.question if tokens else 0
         self.summary.output_tokens += tokens.answer if tokens else 0
-        metadata = {
-            **_version(job.row),
+        return {
+            **_version(row),
             "prompt_sha256": prompt.sha256,
             "cut": list(prompt.cut),
             "request": self.request,
@@ -189,13 +186,6 @@ class _Sampling:
             **({"cut_by_server": completion.cut_by_server} if completion.cut_by_server else {}),
             **({"cached_tokens": tokens.cached} if tokens and tokens.cached else {}),
             **({"problem": problem} if problem else {}),
-        }
-        return {
-            "instance_id": job.row["instance_id"],
-            **dict(zip(("model_name_or_path", "setting", "track"), self.names, strict=True)),
-            "sample": job.sample,
-            "function": completion.text,
-            "metadata": metadata,
         }
 
     def _prompt(self, row: DatasetRow, cuts: int) -> Prompt:
@@ -212,14 +202,14 @@ def _names(settings: SamplingSettings) -> tuple[str, str, str]:
     return model_name(settings.name or settings.model), settings.label, settings.track
 
 
-def _missing(settings: SamplingSettings, rows: Sequence[DatasetRow], log: AnswerLog) -> list[_Job]:
+def _missing(settings: SamplingSettings, rows: Sequence[DatasetRow], log: AnswerLog) -> list[tuple[DatasetRow, int]]:
     """Return the answers that a file lacks: first samples of all instances first."""
     missing = []
     for number in range(settings.samples):
         for row in rows:
             kept = log.keys.get(AnswerKey(row["instance_id"], *_names(settings), number))
             if kept is None:
-                missing.append(_Job(row, number))
+                missing.append((row, number))
             elif any(kept.get(name, value) != value for name, value in _version(row).items()):
                 problem = f"{log.path} has an answer to another version of {row['instance_id']}; choose another"
                 raise ArgumentError("out", problem)

@@ -34,7 +34,6 @@ IDENTITY = (
     "fresh_seed_count",
     "scope",
 )
-
 #: The facts that each result repeats.
 _SHARED = ("run_id", "sandbox", "dataset", "dataset_sha256", "recordings_sha256", "harness_version", "started_at")
 

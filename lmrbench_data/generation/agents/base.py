@@ -53,8 +53,7 @@ class Job:
         log = self.trajectory / "output.log"
         log.write_bytes(done.output)
         relay = self.relay
-        has_asked = relay.steps or relay.limit or relay.failure or relay.complaint
-        if done.status and not has_asked:
+        if done.status and not (relay.steps or relay.limit or relay.failure or relay.complaint):
             last = one_line(done.output.decode("utf-8", "replace").strip().rpartition("\n")[2])[:300]
             raise InfraError(f"{name} did not start (exit {done.status}: {last}); see {log}")
         return done.status
