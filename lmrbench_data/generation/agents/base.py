@@ -47,16 +47,16 @@ class Job:
         """
         with box_endpoint(self.relay, self.box, self.deadline):
             rest = self.deadline - time.monotonic()
-            done = self.box.execute(
+            output, status = self.box.execute(
                 command, time_s=rest, output_bytes=output_bytes, environment=environment, stdout=stdout
             )
         log = self.trajectory / "output.log"
-        log.write_bytes(done.output)
+        log.write_bytes(output)
         relay = self.relay
-        if done.status and not (relay.steps or relay.limit or relay.failure or relay.complaint):
-            last = one_line(done.output.decode("utf-8", "replace").strip().rpartition("\n")[2])[:300]
-            raise InfraError(f"{name} did not start (exit {done.status}: {last}); see {log}")
-        return done.status
+        if status and not (relay.steps or relay.limit or relay.failure or relay.complaint):
+            last = one_line(output.decode("utf-8", "replace").strip().rpartition("\n")[2])[:300]
+            raise InfraError(f"{name} did not start (exit {status}: {last}); see {log}")
+        return status
 
 
 class Agent(Protocol):

@@ -11,7 +11,6 @@ import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -49,16 +48,6 @@ CPU_LIMIT = "cpu_limit"
 #: Seconds between two measurements; an agent overshoots its budget by about this time on each core.
 INTERVAL_S = 1.0
 _KINDS = {tarfile.SYMTYPE: "a symbolic link", tarfile.FIFOTYPE: "a named pipe"}
-
-
-@dataclass(frozen=True)
-class CommandResult:
-    """The result of a command in a box."""
-
-    output: bytes
-    """Both streams, or standard error alone, up to the requested limit."""
-    status: int | None
-    """None if it was still running at its time limit."""
 
 
 class Box:
@@ -109,11 +98,15 @@ class Box:
         output_bytes: int,
         environment: Mapping[str, str] | None = None,
         stdout: BinaryIO | None = None,
-    ) -> CommandResult:
+    ) -> tuple[bytes, int | None]:
         """Run a command until it ends or the box is stopped. It continues after its time limit.
 
         Args:
+            output_bytes: limit of the output.
             stdout: receives standard output as it arrives, up to `output_bytes`.
+
+        Returns:
+            Both streams, or standard error alone; and the exit status, None if it still ran at its time limit.
         """
         made, connection = self.start(command, environment=environment)
         output, rest = bytearray(), output_bytes
@@ -129,8 +122,8 @@ class Box:
                     output += data[: output_bytes - len(output)]
             if not self.is_stopped:
                 with engine_errors("asking how a command in the container ended"):
-                    return CommandResult(bytes(output), self._api.exec_inspect(made)["ExitCode"])
-        return CommandResult(bytes(output), None)
+                    return bytes(output), self._api.exec_inspect(made)["ExitCode"]
+        return bytes(output), None
 
     def cpu_seconds(self) -> float:
         """Return the CPU time that all processes so far have used, in seconds.
