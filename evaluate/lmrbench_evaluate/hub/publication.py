@@ -43,7 +43,7 @@ from .layout import (
     shown,
 )
 from .record import JUDGED, Choices, Entry, Record, Score, Task, TaskResult
-from .verify import Verification
+from .verify import Verification, is_memorised
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -191,7 +191,7 @@ def _entry(score: ModelScore, results: list[ResultRow], judges: Mapping[AnswerKe
             total=tally.total,
             missing=tally.outcomes[MISSING],
             interval=tally.share(score.headline).interval,
-            memorised=sum(map(_is_memorised, group)),
+            memorised=sum(map(is_memorised, group)),
             choices=Choices(
                 total=len(choices),
                 read=sum(choice.is_settled for choice in choices),
@@ -222,7 +222,7 @@ def _entry(score: ModelScore, results: list[ResultRow], judges: Mapping[AnswerKe
             name: TaskResult(
                 outcomes=dict(tally.outcomes),
                 judged=_judged(tally),
-                memorised=sum(map(_is_memorised, by_task[name])),
+                memorised=sum(map(is_memorised, by_task[name])),
                 failure=next(filter(None, map(_failure, by_task[name])), ""),
             )
             for name, tally in score.instances.items()
@@ -232,10 +232,6 @@ def _entry(score: ModelScore, results: list[ResultRow], judges: Mapping[AnswerKe
 
 def _judged(tally: Tally) -> dict[str, int]:
     return {label: tally.judged[label] for label in JUDGED if tally.judged[label]}
-
-
-def _is_memorised(row: ResultRow) -> bool:
-    return bool(row.get("memorised") or row.get("core_memorised"))
 
 
 def _failure(row: ResultRow) -> str:

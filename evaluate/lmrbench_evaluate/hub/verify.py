@@ -55,11 +55,13 @@ class Verification:
     @property
     def memorised(self) -> list[str]:
         """A line for each answer that passes the published seeds and not the fresh ones, at either level."""
-        lines = []
-        for row in self.rows:
-            if row.get("memorised") or row.get("core_memorised"):
-                lines.append(f"{row_name(row)}: {'core cases' if row.get('core_memorised') else 'contract cases'}")
-        return lines
+        rows = filter(is_memorised, self.rows)
+        return [f"{row_name(row)}: {'core' if row.get('core_memorised') else 'contract'} cases" for row in rows]
+
+
+def is_memorised(row: ResultRow) -> bool:
+    """Return whether an answer passes the published seeds and not the fresh ones, at either level."""
+    return bool(row.get("memorised") or row.get("core_memorised"))
 
 
 def repeat(

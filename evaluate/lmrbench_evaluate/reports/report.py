@@ -64,12 +64,11 @@ class Report(ReportData):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as JSON types."""
-        agreement = self.agreement
         return {
             "runs": self.runs,
             "scores": [score.as_dict() for score in self.scores],
             "pairs": [_pair_dict(pair) for pair in self.pairs],
-            "agreement": agreement and _agreement_dict(agreement),
+            "agreement": self.agreement and _agreement_dict(self.agreement),
             "bad_annotations": [str(bad) for bad in self.bad_annotations],
         }
 
