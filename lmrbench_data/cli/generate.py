@@ -14,7 +14,7 @@ from ..base.settings import option
 from ..base.text import plural
 from ..dataset.load import check_config, load_rows
 from ..generation.settings import PromptSettings, SamplingSettings
-from ..loader import CONFIGS
+from ..loader import Config
 from .options import Notes, SandboxKind, chosen_row, option_of, options
 from .outcomes import answers_dict, answers_text, evaluate_command, exit_status, report_text, run_status
 from .output import Json, emit, print_err, progress_bar
@@ -54,13 +54,11 @@ def generate(
 
 
 @app.command()
-@options(
-    PromptSettings,
-    config=option("", "Configuration (default: that of the instance).", metavar=f"<{'|'.join(CONFIGS)}>"),
-)
+@options(PromptSettings, without=("config",))
 def prompt(
     instance: Annotated[str, typer.Argument(help="Instance id.", metavar="ID")],
     settings: PromptSettings,
+    config: Annotated[Config | None, typer.Option(help="Configuration (default: that of the instance).")] = None,
     as_json: Json = False,
 ) -> None:
     """Show the prompt for an instance without sending it.
@@ -72,7 +70,7 @@ def prompt(
     from ..generation.paper_texts import paper_text
     from ..generation.prompt import build_prompt, prompt_version
 
-    row = chosen_row(instance, settings.dataset, settings.config)
+    row = chosen_row(instance, settings.dataset, config)
     built = build_prompt(
         row,
         setting=settings.setting,

@@ -161,7 +161,7 @@ def tasks_and_drafts(
     return tasks, drafts
 
 
-def chosen_row(instance: str, dataset: str, config: str = "") -> DatasetRow:
+def chosen_row(instance: str, dataset: str, config: str | None = None) -> DatasetRow:
     """Load the row of an instance from a configuration, by default from any."""
 
     groups = [load_rows(dataset, config, [instance])] if config else rows_by_config([instance], dataset).values()

@@ -15,10 +15,10 @@ import lmrbench_data as lmr
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.generation.prompt import SETTINGS, build_prompt
+from lmrbench_data.generation.prompt import SETTINGS, build_prompt, prompt_version
 from lmrbench_data.generation.sampling import sample
 from lmrbench_data.generation.settings import SamplingSettings
-from lmrbench_data.loader import read_archive
+from lmrbench_data.loader import METHOD, read_archive
 from lmrbench_data.tasks.manifest import load_benchmark
 from support import warm_cli
 from support.command_line import in_process
@@ -240,6 +240,12 @@ def test_faults_are_retried_and_a_dead_server_ends_the_pass(server: Server, toy:
         assert ("not a chat completion" in dead.stopped) is (number > 0)
         assert dead.asked == 0
     assert len(rows_of(tmp_path / "p.jsonl")) == 3
+
+
+def test_the_prompt_of_an_instance_is_that_of_its_own_configuration() -> None:
+    shown = in_process("generate", "prompt", "dpo-method", "--json")
+    assert shown.returncode == 0, shown.stderr
+    assert json.loads(shown.stdout)["prompt_version"] == prompt_version(METHOD)
 
 
 def test_dry_run_estimates_requests_tokens_and_cost_and_asks_nothing(
