@@ -147,6 +147,6 @@ def test_proxies_of_the_client_do_not_enter_containers(client: Path, toy_row: di
             assert "PATH" in seen
             assert "proxy" not in str(seen).lower()
         with open_box(alone, alone.prepare(toy_row["docker_image"]), 60) as box:
-            text = box.execute(["env"], time_s=60, output_bytes=10_000).output.decode()
+            text = box.execute(["env"], time_s=60, output_bytes=10_000)[0].decode()
             assert "PATH" in text
             assert "proxy" not in text.lower()
