@@ -81,7 +81,6 @@ def options(
 
 def main() -> None:
     """Run the command line; print each expected error as one line on stderr."""
-
     prepare_streams()
     log_to_stderr()
     try:

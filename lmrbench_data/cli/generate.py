@@ -41,7 +41,6 @@ def generate(
 
     Example: lmrbench generate --model gpt-5 --samples 3 --out predictions.jsonl
     """
-
     if context.invoked_subcommand:
         return
     if not settings.model:

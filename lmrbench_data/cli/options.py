@@ -163,7 +163,6 @@ def tasks_and_drafts(
 
 def chosen_row(instance: str, dataset: str, config: str | None = None) -> DatasetRow:
     """Load the row of an instance from a configuration, by default from any."""
-
     groups = [load_rows(dataset, config, [instance])] if config else rows_by_config([instance], dataset).values()
     rows = [row for group in groups for row in group]
     [row] = choose_rows(rows, [instance])

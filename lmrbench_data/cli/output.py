@@ -22,7 +22,6 @@ from ..base.text_table import Table
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
-
 #: Width of a table in a file or a pipe, where nothing is wrapped.
 PIPE_WIDTH = 1000
 #: Seconds between two lines about a long job without a terminal.

@@ -177,7 +177,7 @@ def _task(row: DatasetRow, track: str, network: str) -> dict[str, Any]:
 def _toml(values: Mapping[str, Any]) -> str:
     """Return values, then tables as TOML, whose strings, numbers and lists of these are those of JSON."""
     lines = []
-    for name, value in values.items():
+    for name, value in sorted(values.items(), key=lambda item: isinstance(item[1], dict)):
         if isinstance(value, dict):
             lines.append(f"\n[{name}]\n{_toml(value)}")
         else:
