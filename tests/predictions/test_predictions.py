@@ -310,7 +310,10 @@ def _read_in_a_process(specs: list[str], environment: dict[str, str]) -> list[An
     """The rows of each source, or its error; another process, because the Hub's client reads its settings once."""
     done = subprocess.run([sys.executable, "-c", CLIENT, *specs], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return list(map(json.loads, done.stdout.splitlines()))
+    sources = list(map(json.loads, done.stdout.splitlines()))
+    is_offline, read = environment["HF_HUB_OFFLINE"] == "1", sum(isinstance(source, list) for source in sources)
+    assert done.stderr.count("from the cache of the Hub, commit ") == is_offline * read
+    return sources
 
 
 def test_a_hub_dataset_of_predictions_is_read_at_the_revision_asked_for(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import io
 import json
+import logging
 import math
 import re
 import reprlib
@@ -32,6 +33,7 @@ WORDS = ("gold", "masked")
 #: The word for standard input as a source, and its name in messages.
 STANDARD_INPUT, STDIN = "-", "stdin"
 SUFFIXES = (".jsonl", ".json", ".parquet", ".jsonl.gz", ".json.gz")
+_log = logging.getLogger(__name__)
 #: Files of predictions in a repository on the Hub.
 ON_HUB = (".jsonl", ".jsonl.gz", ".parquet")
 #: Files that `save_to_disk` writes: of a dataset, and of a dictionary of splits.
@@ -304,6 +306,9 @@ def _hub_folder(name: str, revision: str) -> Path:
         HfApi().dataset_info(name, revision=revision or None, timeout=hub_timeout())
     patterns = [f"*{end}" for end in ON_HUB]
     try:
-        return Path(snapshot_download(name, repo_type="dataset", revision=revision or None, allow_patterns=patterns))
+        folder = snapshot_download(name, repo_type="dataset", revision=revision or None, allow_patterns=patterns)
     except errors.LocalEntryNotFoundError as error:  # not in the cache, either
         raise error.__cause__ or error from None
+    if constants.HF_HUB_OFFLINE:  # a branch may have moved on
+        _log.warning("predictions '%s': from the cache of the Hub, commit %s", name, Path(folder).name)
+    return Path(folder)
