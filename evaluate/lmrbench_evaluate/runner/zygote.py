@@ -5,9 +5,10 @@ of its own (walls.py) and acts as the runner of the answer (zygote_job.py); the 
 
 On stdin each message is a line of JSON: {"modules", "size"} and `size` bytes, the libraries that trusted texts import
 and the tar of a workspace; or {}, which ends the job. On stdout: `walls` once, if the machine lets them be built; then
-`begin NANOSECONDS` (CPU time of the container; -1 without a cgroup), `out SIZE` and `log SIZE` with that many bytes,
-and `end KILLS STATUS` once nothing of the job is left: how many processes the kernel has killed meanwhile for lack of
-memory, and the job's exit status.
+`begin NANOSECONDS`, `out SIZE` and `log SIZE` with that many bytes, and `end KILLS STATUS` once nothing of the job is
+left: how many processes the kernel has killed meanwhile for lack of memory, and the job's exit status. The nanoseconds
+are the container's CPU time so far; without a cgroup they are those of this process and of its ended children, and
+follow `walls`, too.
 """
 
 import contextlib
@@ -46,7 +47,7 @@ def main(arguments: str) -> None:
     enter()
     if os.waitpid(fork_inside(walls, lambda: None), 0)[1]:
         sys.exit(1)
-    send(b"walls\n")
+    send(b"walls\n" if _cgroup else b"walls %d\n" % cpu_nanoseconds())
     while line := read_line():
         if message := json.loads(line):  # if not, the job to end has ended by itself
             is_new = load(message["modules"])
@@ -141,8 +142,9 @@ def oom_kills() -> int:
 
 
 def cpu_nanoseconds() -> int:
-    """Return the CPU time of the container so far, as the engine counts it; -1 if no cgroup says it."""
-    return max(1000 * cgroup_number(rb"^usage_usec (\d+)$"), cgroup_number(rb"\A(\d+)$"))
+    """Return the CPU time so far, as the engine counts it or, without a cgroup, as this process knows it."""
+    counted = max(1000 * cgroup_number(rb"^usage_usec (\d+)$"), cgroup_number(rb"\A(\d+)$"))
+    return counted if counted >= 0 else int(sum(os.times()[:4]) * 1e9)
 
 
 def cgroup_number(pattern: bytes) -> int:

@@ -6,6 +6,7 @@ outside, and by rlimits that the bootstrap sets after it has unpacked the worksp
 """
 
 import contextlib
+import functools
 import logging
 import os
 import platform
@@ -16,7 +17,7 @@ import sys
 import threading
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -186,10 +187,16 @@ def parents() -> dict[int, int]:
     return found
 
 
-def below(bwrap: int) -> set[int]:
+@functools.lru_cache(maxsize=1)
+def _parents_at(look: int) -> dict[int, int]:
+    """Return `parents()` as all runs see them at one look: each of hundreds of processes is a file to read."""
+    return parents()
+
+
+def below(bwrap: int, parent_of: Mapping[int, int] | None = None) -> set[int]:
     """Return the processes of a run: all that descend from bwrap, because process 1 adopts every orphan."""
     children: dict[int, list[int]] = {}
-    for process, parent in parents().items():
+    for process, parent in (parent_of or parents()).items():
         children.setdefault(parent, []).append(process)
     found, waiting = set[int](), [bwrap]
     while waiting:
@@ -202,7 +209,7 @@ def below(bwrap: int) -> set[int]:
 
 def memory_of(bwrap: int, limits: Limits) -> float:
     """Return the memory of a run that does not hold files; 0 while it cannot exceed the limit."""
-    processes = below(bwrap)
+    processes = below(bwrap, _parents_at(int(time.monotonic() / _WATCH_S)))
     at_most = sum(_sum_mb(process, "status", "Rss(?:Anon|Shmem)") for process in processes)
     # The kernel takes milliseconds to compute a process's share of what it shares.
     is_near = at_most > limits.memory_mb

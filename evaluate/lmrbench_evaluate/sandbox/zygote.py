@@ -60,10 +60,11 @@ class Zygote:
             GoneError: the machine or the engine refuses them, or the zygote did not start.
         """
         self._host, self._buffer, self._errors = host, bytearray(), ""
-        self._is_walled = False
+        #: CPU seconds that the host counts and the zygote does not; unknown until there are walls.
+        self._uncounted: float | None = None
         self._begin()
-        self._wait(lambda: self._is_walled, START_S)
-        if not self._is_walled:
+        self._wait(lambda: self._uncounted is not None, START_S)
+        if self._uncounted is None:
             raise GoneError(f"answers cannot share libraries here ({host.end(self._errors)[1]})")
 
     def _begin(self) -> None:
@@ -130,9 +131,9 @@ class Zygote:
             data = bytes(self._buffer[line_end + 1 : line_end + 1 + size])
             del self._buffer[: line_end + 1 + size]
             if kind == b"walls":
-                self._is_walled = True
-            elif kind == b"begin":
-                self._cpu_before = int(words[0]) / 1e9 if int(words[0]) >= 0 else self._host.cpu_seconds()
+                self._uncounted = self._host.cpu_seconds() - int(words[0]) / 1e9 if words else 0.0
+            elif kind == b"begin":  # asking the host for each answer would take most of its own time
+                self._cpu_before = int(words[0]) / 1e9 + (self._uncounted or 0.0)
             elif kind == b"end":
                 self._report = int(words[0]), int(words[1])
             else:
