@@ -40,7 +40,6 @@ def evaluate(
     fresh_seeds: int = 0,
     engine: Literal["threads", "ray"] = "threads",
     ray_address: str | None = None,
-    map: Mapping[str, str] | None = None,
     dataset: str = "embedded",
     config: Literal["function", "method", "counterfactual", "underspecified"] = "function",
     instances: list[str] | tuple[str, ...] = (),

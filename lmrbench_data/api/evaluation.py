@@ -4,7 +4,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from lmrbench_evaluate.predictions.column_mapping import check_columns
 from lmrbench_evaluate.predictions.sources import STANDARD_INPUT, Source, check_source, piped_rows, raw_rows
 from lmrbench_evaluate.runs.engine import Engine
 from lmrbench_evaluate.runs.evaluation import evaluate as evaluate_predictions
@@ -49,7 +48,6 @@ def evaluate(
     """
     chosen = RunSettings.of(**dict(settings, out=out))
     check_source(predictions)
-    check_columns(chosen.map or {}, predictions)
     with ExitStack() as stack:
         source = predictions  # one that can be read twice
         if isinstance(source, str) and source == STANDARD_INPUT:

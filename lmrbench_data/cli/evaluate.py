@@ -19,7 +19,7 @@ from .output import Json, emit, progress_bar
 CALIBRATION = Path("runs/calibration-MODEL-TRACK")
 
 
-@options(RunSettings, without=("map",))
+@options(RunSettings)
 def evaluate(
     predictions: Annotated[
         str,
@@ -29,10 +29,6 @@ def evaluate(
         ),
     ],
     settings: RunSettings,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option("--map", metavar="THEIRS=OURS", help="Rename a column, such as completion=function (repeatable)."),
-    ] = None,
     sandbox: SandboxKind = "auto",
     notes: Notes = False,
     as_json: Json = False,
@@ -44,13 +40,10 @@ def evaluate(
 
     Example: lmrbench evaluate predictions.jsonl --out runs/mine --workers 4
     """
-    from lmrbench_evaluate.predictions.column_mapping import parse_columns
-
     from ..api import evaluation
 
-    arguments = dict(settings, map=parse_columns(columns or ()))
     with progress_bar("evaluating", shown=not as_json, kept="finished results are kept") as progress:
-        run = evaluation.evaluate(predictions, sandbox=sandbox, progress=progress, **arguments)
+        run = evaluation.evaluate(predictions, sandbox=sandbox, progress=progress, **dict(settings))
     assert run.summary is not None
     report = run.report()
     emit(report.to_dict(), as_json, *report_text(report, notes=notes, folder=run.path))

@@ -318,7 +318,7 @@ def test_commands_that_do_the_same_have_the_same_options() -> None:
         for path in (("run",), ("generate",), ("evaluate",), ("agent", "run"))
     )
     assert generate.items() - {("model", generate["model"])} <= run.items()
-    assert evaluate.keys() - run.keys() == {"predictions", "columns"}
+    assert evaluate.keys() - run.keys() == {"predictions"}
     same = evaluate.keys() & run.keys() - {"workers"}  # of `run`, these are its requests
     assert {name: evaluate[name] for name in same} == {name: run[name] for name in same}
     own_of_a_prompt = {"setting", "paper", "paper_pages", "max_prompt_tokens", "temperature", "retries", "dry_run"}

@@ -1,10 +1,10 @@
-"""Other people's predictions load as they are: columns of other names, pipes, compressed files, saved datasets."""
+"""Predictions load from every kind of source: pipes, compressed files, saved datasets, rows in memory."""
 
 import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import lmrbench_data as lmr
-from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.errors import InputError
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.predictions.reading import read_predictions
 from lmrbench_evaluate.predictions.sources import BadRow
@@ -23,14 +23,18 @@ from support.toy import TOY_ANSWER
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 ROWS: dict[str, Any] = {"toy-scale": {}, "toy-shift": {}}
 CODE = "def scale(values, factor):\n    return values\n"
-#: As another benchmark's files have it: `function` is a name there, and some answers have no epoch.
+#: Some answers have no sample.
 THEIRS = [
-    {"task_id": "toy-scale", "completion": CODE, "function": "scale", "llm": "m", "epoch": 0, "info": {"cost": 0.5}},
-    {"task_id": "toy-scale", "completion": "x = 1", "function": "scale", "llm": "m", "epoch": 3, "info": {"cost": 0.1}},
-    {"task_id": "toy-shift", "completion": "x = 2", "function": "shift", "llm": "m", "epoch": None, "info": None},
+    {"instance_id": "toy-scale", "function": CODE, "model_name_or_path": "m", "sample": 0, "metadata": {"cost": 0.5}},
+    {
+        "instance_id": "toy-scale",
+        "function": "x = 1",
+        "model_name_or_path": "m",
+        "sample": 3,
+        "metadata": {"cost": 0.1},
+    },
+    {"instance_id": "toy-shift", "function": "x = 2", "model_name_or_path": "m", "sample": None, "metadata": None},
 ]
-MAP = {"task_id": "instance_id", "completion": "function", "llm": "model_name_or_path"}
-MAP |= {"epoch": "sample", "info": "metadata"}
 OURS = [
     Prediction("toy-scale", "m", "function", CODE, 0, metadata={"cost": 0.5}),
     Prediction("toy-scale", "m", "function", "x = 1", 3, metadata={"cost": 0.1}),
@@ -39,8 +43,8 @@ OURS = [
 LINES = b"".join(json.dumps(row).encode() + b"\n" for row in THEIRS)
 
 
-def read(source: Any, columns: Mapping[str, str] | None = None) -> list[Prediction | BadRow]:
-    return list(read_predictions(source, ROWS, columns))
+def read(source: Any) -> list[Prediction | BadRow]:
+    return list(read_predictions(source, ROWS))
 
 
 def said(done: subprocess.CompletedProcess[Any]) -> str:
@@ -90,69 +94,33 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.mark.parametrize("kind", SOURCES)
-def test_columns_of_other_names_are_read_from_every_kind_of_source(kind: str, tmp_path: Path) -> None:
-    assert read(SOURCES[kind](tmp_path), MAP) == OURS
-
-
-BAD_MAPS: dict[str, tuple[list[str], str]] = {
-    "no map": ([], "info; rename one, such as --map task_id=instance_id"),
-    "not a pair": (["completion"], "'completion' is not THEIRS=OURS, such as completion=function"),
-    "nothing of ours": (["completion="], "'completion=' is not THEIRS=OURS"),
-    "no key of ours": (
-        ["completion=functon"],
-        "no key 'functon' (did you mean 'function'?); its keys are instance_id, ",
-    ),
-    "two to one": (["completion=function", "function=function"], "'completion' and 'function' are both mapped"),
-    "one to two": (["completion=function", "completion=goal_file"], "'completion' is given twice, for 'function' and"),
-    "no such column": (["complete=function"], "theirs.jsonl has a column 'complete' (did you mean 'completion'?)"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_MAPS)
-def test_a_bad_map_is_one_clear_line(name: str, tmp_path: Path) -> None:
-    pairs, problem = BAD_MAPS[name]
-    (tmp_path / "theirs.jsonl").write_bytes(LINES)
-    flags = [flag for pair in pairs for flag in ("--map", pair)]
-    line = [LMRBENCH, "evaluate", "theirs.jsonl", "--sandbox", "local", *flags]
-    done = warm_cli.run(line, cwd=tmp_path, text=True)
-    assert done.returncode == 1
-    told = said(done)
-    assert told.startswith("error: --map: " if pairs else "error: predictions 'theirs.jsonl': ")
-    assert problem in told
+def test_rows_are_read_from_every_kind_of_source(kind: str, tmp_path: Path) -> None:
+    assert read(SOURCES[kind](tmp_path)) == OURS
 
 
 def test_rows_without_a_column_of_answers_are_an_error_that_names_their_columns(tmp_path: Path) -> None:
     """The fault of the file, not of the model: nothing is evaluated. Single rows without an answer are malformed."""
     rows = [{"instance_id": "toy-scale", "model_name_or_path": "m", "response": CODE, "n": n} for n in range(3)]
     for source in (rows, pd.DataFrame(rows), [{**rows[0], "track": "paper"}, {"instance_id": "nope", "code": "x"}]):
-        with pytest.raises(ArgumentError, match="map: no row of memory has an answer; its columns are ") as error:
+        with pytest.raises(InputError, match="predictions 'memory': no row has an answer; its columns are ") as error:
             read(source)
         assert "instance_id, model_name_or_path, response, " in str(error.value)
-        assert "such as --map response=function" in str(error.value)
     (tmp_path / "rows.jsonl").write_text(json.dumps({**rows[0], "instance_id": "empathy-gap-delta"}))
     done = warm_cli.run([LMRBENCH, "evaluate", "rows.jsonl", "--sandbox", "local"], cwd=tmp_path, text=True)
     assert done.returncode == 1
-    assert said(done).startswith("error: --map: no row of rows.jsonl has an answer; its columns are ")
-    assert len(read(rows, {"response": "function"})) == 3
+    assert said(done).startswith("error: predictions 'rows.jsonl': no row has an answer; its columns are ")
     assert [
         bool(row.problem) for row in read([*rows, {**rows[0], "function": CODE}]) if isinstance(row, Prediction)
     ] == [True, True, True, False]
 
 
-def test_gold_has_no_columns_to_map(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="map: `gold` has no columns"):
-        lmr.evaluate("gold", tmp_path / "run", map={"completion": "function"})
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.slow
 def test_piped_rows_are_a_run_like_any_other(toy_dataset: Path, tmp_path: Path) -> None:
     """The same rows resume in their folder; others get another folder or take one over."""
-    row = {"task": "toy-scale", "answer": TOY_ANSWER, "model": "m", "try": 0}
+    row = {"instance_id": "toy-scale", "function": TOY_ANSWER, "model_name_or_path": "m", "sample": 0}
     first = json.dumps(row).encode() + b"\n{\n"
-    second = json.dumps(row).encode() + b"\n" + json.dumps({**row, "answer": "x", "try": 1}).encode()
-    names = ("task=instance_id", "answer=function", "model=model_name_or_path", "try=sample")
-    flags = ["--dataset", str(toy_dataset), "--sandbox", "local", *(flag for name in names for flag in ("--map", name))]
+    second = json.dumps(row).encode() + b"\n" + json.dumps({**row, "function": "x", "sample": 1}).encode()
+    flags = ["--dataset", str(toy_dataset), "--sandbox", "local"]
 
     def pipe(data: bytes, *more: str) -> subprocess.CompletedProcess[bytes]:
         line = [LMRBENCH, "evaluate", "-", *flags, *more]
@@ -164,7 +132,7 @@ def test_piped_rows_are_a_run_like_any_other(toy_dataset: Path, tmp_path: Path) 
     [run] = (tmp_path / "runs").iterdir()
     assert run.name.startswith("stdin-")
     facts = json.loads((run / "run.json").read_text())
-    assert (facts["predictions"], facts["map"]["answer"]) == ("stdin", "function")
+    assert facts["predictions"] == "stdin"
     assert [json.loads(line)["status"] for line in (run / "results.jsonl").read_text().splitlines()] == ["passed"]
     again = pipe(first)
     assert b"1 of 1 predictions were evaluated before; resuming" in again.stderr
@@ -219,13 +187,8 @@ def test_columns_and_keys_that_are_no_text_are_one_line_errors(toy_dataset: Path
     answer = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": "x"}
     options: dict[str, Any] = {"out": tmp_path / "run", "dataset": str(toy_dataset), "sandbox": "local"}
     for rows in ([{1: "x"}], [{None: "x", ("a", 2): 1}], pd.DataFrame([["toy-scale", "x"]])):
-        with pytest.raises(
-            InputError, match=r"no row can be evaluated .*; its columns are .*; rename one, such as --map "
-        ):
+        with pytest.raises(InputError, match=r"no row can be evaluated .*; its columns are .*; rename one to instance"):
             lmr.evaluate(rows, **options)
         assert not (tmp_path / "run").exists()
-    named = {"instance_id": 0, "model_name_or_path": 1, "function": 2}
-    frame = pd.DataFrame([answer.values()])
-    assert lmr.evaluate(frame, map={str(theirs): ours for ours, theirs in named.items()}, **options).complete
     odd = [{**answer, 3: "y", "metadata": {("a", 1): 1, 2: {3: 4}}}]
     assert lmr.evaluate(odd, **{**options, "out": None}).complete

@@ -13,18 +13,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from lmrbench_data.base.errors import ArgumentError
+from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.names import MAX_NAME, clean_name
 from lmrbench_data.base.proportions import TRACKS
 from lmrbench_data.base.suggestions import did_you_mean
 from lmrbench_data.base.text import join_names, plural
 from lmrbench_data.dataset.load import other_config
+from lmrbench_data.dataset.result_rows import PredictionRow
 from lmrbench_data.dataset.rows import DatasetRow
 
-from .column_mapping import KEYS, check_columns, rename_columns
 from .prediction import FORMS, OBJECTS, UNSTATED, AnswerKey, Prediction, object_text, own_answer
 from .sources import WORDS, BadRow, Source, check_source, json_object, raw_rows, source_name
 
+KEYS = tuple(PredictionRow.__annotations__)
 MAX_SAMPLE = 1_000_000
 #: Number of bad rows of a source that are kept; the others are counted.
 MAX_BAD_ROWS = 1000
@@ -35,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 def read_predictions(
-    source: Source, rows: Mapping[str, DatasetRow], columns: Mapping[str, str] | None = None, dataset: str = ""
+    source: Source, rows: Mapping[str, DatasetRow], dataset: str = ""
 ) -> Iterator[Prediction | BadRow]:
     """Yield the predictions of `source` in order, the first bad rows among them; the last one counts the others.
 
@@ -45,16 +46,12 @@ def read_predictions(
         source: a path (.jsonl, .json, .parquet, a `save_to_disk` folder), `org/name[@revision]` on the Hub, `gold`
             or `masked`; piped input; or an iterable of mappings, or a DataFrame.
         rows: the dataset's rows by instance id.
-        columns: column of the source → key, for other column names.
         dataset: dataset of the rows, for messages.
 
     Raises:
-        InputError: the source itself cannot be read.
-        ArgumentError: the columns cannot be mapped, or, at the end, none of them holds answers.
+        InputError: the source itself cannot be read, or, at the end, none of its columns holds answers.
     """
     check_source(source)
-    columns = columns or {}
-    check_columns(columns, source)
     if isinstance(source, str) and source in WORDS:
         for row in rows.values():
             yield own_answer(row, source)
@@ -64,7 +61,7 @@ def read_predictions(
     #: Rows from the first further sample on, and whether they get a number: a later row may state the next one.
     held: list[tuple[Prediction | BadRow, bool]] = []
     bad = 0
-    for place, raw in rename_columns(raw_rows(source), columns, source_name(source)):
+    for place, raw in raw_rows(source):
         if theirs is not None and isinstance(raw, dict):
             theirs = None if raw.keys() & FORMS else theirs | dict.fromkeys(raw)
         item = raw if isinstance(raw, BadRow) else prediction_of(place, raw, rows.keys(), dataset)
@@ -89,7 +86,7 @@ def read_predictions(
             item, free[key] = replace(item, sample=number), number + 1
         yield item
     if seen and theirs:
-        raise ArgumentError("map", f"no row of {source_name(source)} has an answer; {wrong_columns(theirs)}")
+        raise InputError(f"predictions {source_name(source)!r}: no row has an answer; {wrong_columns(theirs)}")
     if bad > MAX_BAD_ROWS:
         yield BadRow(source_name(source), f"{bad - MAX_BAD_ROWS} more rows cannot be evaluated")
     if numbered := sum(is_further for _, is_further in held):
@@ -99,9 +96,7 @@ def read_predictions(
 
 def wrong_columns(columns: Iterable[str], missing: str = "function") -> str:
     """Return what to do about rows with these columns, for a message."""
-    names = list(columns)
-    other = next((name for name in names if name not in KEYS), "completion")
-    return f"its columns are {join_names(names, MAX_COLUMNS)}; rename one, such as --map {other}={missing}"
+    return f"its columns are {join_names(list(columns), MAX_COLUMNS)}; rename one to {missing} (docs/predictions.md)"
 
 
 def prediction_of(place: str, raw: Any, instances: Collection[str], dataset: str = "") -> Prediction | BadRow:

@@ -80,8 +80,7 @@ def evaluate(
     with engine, RunWriter.open(out, identity) as writer:
         summary = RunSummary(out)
         keys = _add_predictions(predictions, settings, rows, scope, writer, summary)
-        facts = {"predictions": source_name(predictions), "map": dict(settings.map or {})}
-        writer.update(**facts, complete=False, limits=Limits(0, 0).as_row())
+        writer.update(predictions=source_name(predictions), complete=False, limits=Limits(0, 0).as_row())
         jobs = _plan(keys, writer, summary)
         seeds = writer.facts.get("fresh_seeds") or draw_seeds(settings.fresh_seeds)
         images = engine.prepare(sorted({scope[job.instance_id]["docker_image"] for job in jobs}))
@@ -150,7 +149,7 @@ def _add_predictions(
 
     def in_scope() -> Iterator[Prediction]:
         known = {row["instance_id"]: row for row in rows}
-        for item in read_predictions(predictions, known, settings.map, settings.dataset):
+        for item in read_predictions(predictions, known, settings.dataset):
             if isinstance(item, BadRow):
                 summary.bad_rows.append(item)
             elif item.instance_id in scope:

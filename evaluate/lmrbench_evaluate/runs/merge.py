@@ -91,7 +91,7 @@ def _totals(folders: Sequence[RunFolder], facts: Sequence[Mapping[str, Any]]) ->
     if open_parts := [str(folder.path) for folder in folders if _is_open(folder)]:
         _log.warning("not complete: %s; re-run, or evaluate into the merged folder", ", ".join(open_parts))
     bad_rows = dict.fromkeys(row for part in facts for row in part.get("bad_rows", ()))
-    kept = [name for name in ("predictions", "map", "limits", _SEEDS) if any(name in part for part in facts)]
+    kept = [name for name in ("predictions", "limits", _SEEDS) if any(name in part for part in facts)]
     return {
         **{name: _first(facts, name) for name in kept},
         "images": {tag: image for part in facts for tag, image in part.get("images", {}).items()},

@@ -1,6 +1,5 @@
 """Options of a run and of its judge."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -59,9 +58,6 @@ class RunSettings(EvaluationSettings):
 
     out: Path | None = option(
         None, "Run folder (default: runs/NAME-HASH from the predictions and the chosen instances).", "--out", "-o"
-    )
-    map: Mapping[str, str] | None = option(
-        None, 'Column names of the source mapped to ours, such as {"completion": "function"}.'
     )
     dataset: Dataset = "embedded"
     config: Config = "function"
