@@ -23,7 +23,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class Settings(pydantic.BaseModel):
     """Root of all settings; values are converted and checked when the object is made."""
 
-    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     @classmethod
     def of(cls, **values: Any) -> Self:
