@@ -193,10 +193,10 @@ GOOD = error("policy", "return None")
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("policy", "no JSON object"),
-        (diagnosis(GOOD) + diagnosis(error("code robustness", "return None")), "two different answers"),
+        ("policy", "not one JSON object"),
+        (diagnosis(GOOD) + diagnosis(GOOD), "not one JSON object"),
         (diagnosis(GOOD, GOOD), "a class is in it twice"),
-        (diagnosis(error("typo", "return None")), "none of the five classes"),
+        (diagnosis(error("typo", "return None")), "Input should be 'paper parsing'"),
         (diagnosis(error("policy", " ")), "errors: 0: quote: there is no text"),
         (diagnosis(GOOD, error("code robustness", "x"), primary="paper parsing"), "none of the classes"),
     ],

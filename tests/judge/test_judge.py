@@ -75,7 +75,7 @@ def test_refused_option_is_left_out(judging: Judging, server: Server) -> None:
     """An option that is refused once is left out from then on."""
     judging.evaluate(TOY_ANSWER, WRONG, SUBTLE)
     server.refuses = ("response_format", "temperature")
-    server.judge = lambda request: f"Here it is:\n```json\n{verdict(request)}\n```"
+    server.judge = lambda request: f"```json\n{verdict(request)}\n```"
     judging.here(workers=1, endpoint={"max_tokens": 5000})
     assert judging.categories() == {"a": "CC", "b": "LI", "c": "LC"}
     for request in server.requests[-2:]:

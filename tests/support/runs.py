@@ -51,11 +51,11 @@ def write_run(folder: Path, rows: Sequence[dict[str, Any]], **facts: Any) -> Pat
     return folder
 
 
-def judgement(instance: str, category: str | None, *, text: str = "", **changes: Any) -> dict[str, Any]:
+def judgement(instance: str, category: str | None, *, text: str = "So it is.", **changes: Any) -> dict[str, Any]:
     """Return a row of judgements.jsonl; without a category, of a vote that failed."""
     row = {"instance_id": instance, "prediction_sha256": "x", "judge_model": "j", "prompt_version": "1", "vote": 0}
     row |= {"track": UNSTATED, "status": "judged" if category else "judge_error", "category": category, "error": ""}
-    row |= {"algorithm": text, "implementation": text, "rationale": [text] * 2 if text else []}
+    row |= {"algorithm": text, "implementation": text, "rationale": [text] * 2}
     return row | {"input_tokens": 1, "output_tokens": 1, "cost_usd": None} | changes
 
 

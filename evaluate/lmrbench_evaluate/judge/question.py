@@ -19,7 +19,7 @@ from lmrbench_data.loader import FUNCTION
 
 from ..predictions.prediction import Prediction
 from .material import Material, gather
-from .opinion import Category, Opinion, Reply, parse_opinion
+from .opinion import Category, Opinion, Reply, read_reply
 
 _HERE = Path(__file__).resolve().parent
 #: The temperature of all votes, so that their agreement means something: at 0 they would repeat the first.
@@ -107,7 +107,7 @@ ON_FUNCTION = Prompt(
     name="judgement",
     template=_HERE / "prompt_v4.md",
     schema=SCHEMA,
-    parse=lambda text, _: parse_opinion(text),
+    parse=lambda text, _: read_reply(text, Opinion),
     temperature=TEMPERATURE,
     identical=Opinion(
         category=Category.CC,

@@ -7,6 +7,7 @@ import csv
 import dataclasses
 import io
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -17,7 +18,7 @@ from pydantic.dataclasses import dataclass
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.proportions import Track
 
-from ..judge.opinion import Category, read_category
+from ..judge.opinion import Category
 from ..predictions.prediction import AnswerKey
 from ..predictions.sources import BadRow, raw_rows
 
@@ -58,9 +59,8 @@ class Annotation:
 
 def _category(text: str) -> Category | None:
     """Read a category by its letters or name, never by a number: people's scales start at different ends."""
-    if any(char.isdigit() for char in text):
-        return None
-    return Category.LC if text.lower() == "logic correct" else read_category(text)
+    said = " ".join(re.findall(r"\w+", text.lower()))
+    return next((item for item in Category if said in (item.lower(), item.full_name.lower().replace(",", ""))), None)
 
 
 CATEGORY = LabelColumn("category", _category, "CC, LC or LI")

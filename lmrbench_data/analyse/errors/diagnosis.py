@@ -11,11 +11,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from lmrbench_evaluate.judge.material import gather
 from lmrbench_evaluate.judge.neutralise import enclose
-from lmrbench_evaluate.judge.opinion import Reply, UnreadableError, plain, read_objects
+from lmrbench_evaluate.judge.opinion import PlainLine, Reply, read_reply
 from lmrbench_evaluate.judge.question import Prompt, Question
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.annotations import LabelColumn
@@ -63,28 +63,16 @@ COLUMN = LabelColumn("error", read_class, f"one of {', '.join(ErrorClass)}")
 # --- the reply, as the model gives it and as errors.jsonl keeps it ----------------------------------------------------
 
 
-def _class(value: Any) -> ErrorClass:
-    if (name := read_class(value) if isinstance(value, str) else None) is None:
-        raise ValueError("this is none of the five classes")
-    return name
-
-
-def _line(value: Any) -> str:
-    if not (line := plain(value) if isinstance(value, str) else ""):
-        raise ValueError("there is no text")
-    return line
-
-
 class Evidence(BaseModel):
-    """Evidence of an error of one class; all texts are plain lines."""
+    """Evidence of an error of one class."""
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
-    error: Annotated[ErrorClass, BeforeValidator(_class)] = Field(alias="class")
-    quote: Annotated[str, BeforeValidator(_line)]
+    error: ErrorClass = Field(alias="class")
+    quote: PlainLine
     source: Annotated[str, BeforeValidator(lambda value: value if value in SOURCES else "")] = ""
     """One of `SOURCES`; empty if the model named none."""
-    explanation: Annotated[str, BeforeValidator(_line)]
+    explanation: PlainLine
     found: bool = False
     """True if the quote occurs in the model's material."""
 
@@ -92,7 +80,7 @@ class Evidence(BaseModel):
 class Diagnosis(Reply):
     """The model's diagnosis of a failed answer."""
 
-    primary: Annotated[ErrorClass, BeforeValidator(_class)]
+    primary: ErrorClass
     errors: tuple[Evidence, ...] = Field(min_length=1, max_length=len(ErrorClass))
     """One for each class, in the model's order."""
 
@@ -136,25 +124,18 @@ SCHEMA = _object(
     errors={"type": "array", "items": _object(**_EVIDENCE)},
     primary=_CLASSES,
 )
-#: The keys of a reply, which have one spelling each.
-_FIELDS = {name: name for name in SCHEMA["required"]}
 
 
 def parse_diagnosis(text: str, question: Question | None = None) -> Diagnosis:
-    """Return the diagnosis in a reply: tolerant in form, strict in meaning.
+    """Return the diagnosis in a reply.
 
     Args:
         question: with the material, in which quotes are looked up.
+
+    Raises:
+        UnreadableError: as `read_reply`.
     """
-    try:
-        diagnoses = [Diagnosis.model_validate(item) for item in read_objects(text, _FIELDS, "errors")]
-    except ValidationError as error:
-        problem = error.errors(include_input=False, include_url=False)[0]
-        place = "".join(f"{part}: " for part in problem["loc"])
-        raise UnreadableError(place + problem["msg"].removeprefix("Value error, ")) from None
-    if any(other != diagnoses[0] for other in diagnoses):
-        raise UnreadableError("it holds two different answers")
-    [diagnosis, *_] = diagnoses
+    diagnosis = read_reply(text, Diagnosis)
     material = _without_blanks(question.messages[-1]["content"]) if question else ""
     marked = []
     for item in diagnosis.errors:
