@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmrbench_evaluate.predictions.prediction import AnswerKey, check_track
+from lmrbench_evaluate.predictions.prediction import AnswerKey, Prediction, check_track
 
 from ..base.errors import ArgumentError, InputError
 from ..dataset.rows import DatasetRow
@@ -45,17 +45,9 @@ def collect_rows(
         except TooMuchError as error:
             answer = Answer(problem=str(error))
         facts = {"left_out": list(answer.left_out), "problem": answer.problem}
-        found.append(
-            {
-                "instance_id": instance,
-                "model_name_or_path": model,
-                "setting": setting,
-                "track": track,
-                "sample": number,
-                "model_patch": answer.patch,
-                "metadata": {name: value for name, value in facts.items() if value},
-            }
-        )
+        metadata = {name: value for name, value in facts.items() if value}
+        answered = Prediction(instance, model, "model_patch", answer.patch, number, setting, track, metadata)
+        found.append(answered.as_row())
     return found
 
 

@@ -138,9 +138,9 @@ class _Sampling:
         duration_s = time.monotonic() - started
         problem = completion.problem or await asyncio.to_thread(_problem, completion, row)
         facts = self._metadata(row, prompt, completion, duration_s, problem)
-        names = dict(zip(("model_name_or_path", "setting", "track"), self.names, strict=True))
-        answer = {"instance_id": row["instance_id"], **names, "sample": number, "function": completion.text}
-        self.log.write({**answer, "metadata": facts})
+        model, setting, track = self.names
+        answer = Prediction(row["instance_id"], model, "function", completion.text, number, setting, track, facts)
+        self.log.write(answer.as_row())
         self.summary.asked += 1
         self.summary.unusable += bool(problem)
         self.summary.cut += completion.finish_reason == "length"

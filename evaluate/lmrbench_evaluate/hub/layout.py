@@ -1,5 +1,6 @@
 """The layout of the results dataset, the records of verified runs on its main branch, and the files of the Space."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -39,12 +40,17 @@ NEEDED = ("run.json", "predictions.jsonl")
 SPACE_MODULES = (names, record_format, stats)
 #: Limits of a run: what the leaderboard can show.
 MAX_ROWS, MAX_ENTRIES, MAX_SAMPLES = 50_000, 100, 1000
-#: The keys of run.json that are published: facts about the run, none about the machine.
-PUBLISHED_FACTS = (
+_PUBLISHED_FACTS = (
     *("run_id", "dataset", "config", "dataset_sha256", "benchmark_version", "harness_version", "sandbox"),
     *("official_sandbox", "timeout_scale", "fresh_seed_count", "scope", "difficulties", "images", "limits", "complete"),
     *("started_at", "finished_at"),
 )
+
+
+def published_facts(facts: Mapping[str, Any], run_id: str) -> bytes:
+    """Return the run.json that is published: facts about the run, none about the machine."""
+    kept = {name: facts[name] for name in _PUBLISHED_FACTS if name in facts}
+    return (json.dumps({**kept, "run_id": run_id}, indent=2) + "\n").encode()
 
 
 def published_schema() -> "pyarrow.Schema":

@@ -6,7 +6,6 @@ runs never touch the same file.
 
 import contextlib
 import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
@@ -32,11 +31,11 @@ from ..verdict.levels import MISSING
 from ..verdict.verdict import Status
 from .layout import (
     MIB,
-    PUBLISHED_FACTS,
     belongs,
     commit_of,
     commit_title,
     list_files,
+    published_facts,
     published_schema,
     read_records,
     record_path,
@@ -242,12 +241,10 @@ def _failure(row: ResultRow) -> str:
 def _files(verified: Verification, record: Record) -> dict[str, bytes]:
     """Return the files of a published run: path in the results dataset → content."""
     folder, run = f"runs/{record.run_id}", verified.folder
-    facts = RunFolder(run).facts
-    published = {**{name: facts[name] for name in PUBLISHED_FACTS if name in facts}, "run_id": record.run_id}
     files = {
         f"data/{record.run_id}.parquet": _parquet(verified, record),
         f"{folder}/{PREDICTIONS}": (run / PREDICTIONS).read_bytes(),
-        f"{folder}/{FACTS}": (json.dumps(published, indent=2) + "\n").encode(),
+        f"{folder}/{FACTS}": published_facts(RunFolder(run).facts, record.run_id),
         record_path(record.run_id): (record.model_dump_json(indent=1) + "\n").encode(),
     }
     logs: dict[str, File] = {}

@@ -5,7 +5,6 @@ request carries the hash of its content.
 """
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from lmrbench_data.loader import CONFIGS, LoadError, read_card_stamp
 from ..judge.judgement_log import FILE as JUDGEMENTS
 from ..runs.folder import FACTS, PREDICTIONS, RESULTS, RunFolder, benchmark_title
 from ..verdict.verdict import Status
-from .layout import ALLOWED, MIB, PUBLISHED_FACTS, belongs, list_files, table_faults
+from .layout import ALLOWED, MIB, belongs, list_files, published_facts, table_faults
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -102,8 +101,7 @@ def _faults(run: Path, facts: Mapping[str, Any], rows: Sequence[ResultRow], inst
 
 
 def _files(run: Path, facts: Mapping[str, Any], run_id: str) -> dict[str, bytes]:
-    shown = {**{name: facts[name] for name in PUBLISHED_FACTS if name in facts}, "run_id": run_id}
-    files = {FACTS: (json.dumps(shown, indent=2) + "\n").encode()}
+    files = {FACTS: published_facts(facts, run_id)}
     files |= {name: (run / name).read_bytes() for name in (PREDICTIONS, RESULTS, JUDGEMENTS) if (run / name).is_file()}
     if large := [name for name, content in files.items() if len(content) > ALLOWED[name]]:
         raise InputError(f"{run}: cannot be submitted: {large[0]} is larger than {ALLOWED[large[0]] // MIB} MiB")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmrbench_evaluate.predictions.prediction import AnswerKey
+from lmrbench_evaluate.predictions.prediction import AnswerKey, Prediction
 from lmrbench_evaluate.sandbox.docker import WORK, DockerSandbox
 
 from ...base.errors import ArgumentError, InfraError
@@ -205,10 +205,6 @@ class _AgentRun:
             **({"problem": left.problem} if left.problem else {}),
             **({"left_out": list(left.left_out)} if left.left_out else {}),
         }
-        return {
-            "instance_id": row["instance_id"],
-            **dict(zip(("model_name_or_path", "setting", "track"), self.names, strict=True)),
-            "sample": sample,
-            "model_patch": left.patch,
-            "metadata": metadata,
-        }
+        model, setting, track = self.names
+        answer = Prediction(row["instance_id"], model, "model_patch", left.patch, sample, setting, track, metadata)
+        return answer.as_row()
