@@ -36,7 +36,7 @@ def command(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     for verb in ("record", "check"):
         line = [LMRBENCH, "dataset", verb, "--benchmark", str(folder), "--sandbox", "local"]
         options = ("--again", *more) if verb == "check" else ()
-        done = warm_cli.run([*line, *options], capture_output=True, text=True, timeout=120)
+        done = warm_cli.run([*line, *options])
     return done
 
 

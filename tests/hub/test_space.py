@@ -12,10 +12,12 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 from huggingface_hub import SpaceCardData
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from lmrbench_evaluate.hub.record import Record
+from support.browser import LOW_CONTRAST
 from support.hub_server import Fault, Hub
 from support.space_app import PATIENCE_S, ROOT, SPACE, make_entry, make_record, record_files, served_space
 
@@ -84,8 +86,6 @@ class Leaderboard:
         return self.text(f"#ranking-{track} tbody:not([hidden]) tr.latest .name").splitlines()
 
     def until(self, condition: Callable[[], Any], poll_s: float = 0.1) -> None:
-        from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
-
         def holds(_: Any) -> Any:
             try:
                 return condition()
@@ -178,30 +178,14 @@ def test_models_are_searched_sorted_filtered_and_opened(board: Leaderboard) -> N
     asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
     assert {urlsplit(url).hostname for url in asked if url.startswith(("http", "ws"))} == {"127.0.0.1"}
 
-
-#: Elements with their own text whose contrast with the background is below 4.5, each with that contrast.
-LOW_CONTRAST = """
-const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-const paint = (colours) => {
-  for (const colour of ["#fff", ...colours]) { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); }
-  return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map((c) => c / 255)
-    .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-};
-const found = [];
-let seen = 0;
-for (const item of document.querySelectorAll("main *, gradio-app *")) {
-  if (![...item.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) continue;
-  if (!item.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
-  const behind = [];
-  for (let place = item; place; place = place.parentElement) behind.unshift(getComputedStyle(place).backgroundColor);
-  const [high, low] = [paint(behind), paint([...behind, getComputedStyle(item).color])].sort((x, y) => y - x);
-  const ratio = (high + 0.05) / (low + 0.05);
-  seen += 1;
-  if (ratio < 4.5) found.push(`${item.className} ${item.textContent.trim().slice(0, 40)}: ${ratio.toFixed(2)}`);
-}
-return [seen, [...new Set(found)]];
-"""
+    sha = board.hub.commit(REPO, record_files(*contenders()) | {"verified/damaged.json": b"[" * 60_000}, "main")
+    board.go()
+    board.reload(lambda: sha[:12] in board.text("#state"))
+    assert "verified/damaged.json: not a record of a verification (not JSON)" in board.text("#skipped")
+    board.hub.faults = [Fault("", "drop", times=10**6)]
+    board.reload(lambda: "does not answer" in board.text("#board .note"))
+    board.hub.faults = []
+    assert board.models() == [*CONTENDERS], "the last state stays"
 
 
 @pytest.mark.nightly
@@ -227,26 +211,6 @@ def test_a_full_board_fits_each_screen_in_light_and_dark(board: Leaderboard) -> 
             assert len({round(edge["x"]) for edge in edges}) == 1
             assert len({round(edge["x"] + edge["width"]) for edge in edges}) == 1
     board.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
-@pytest.mark.nightly
-def test_damaged_records_are_named_and_without_the_hub_the_last_state_stays(board: Leaderboard) -> None:
-    record = make_record("run-a", make_entry("model-a", ["robust"]))
-    damaged = {"verified/run-b.json": b"[" * 60_000}
-    sha = board.hub.commit(REPO, record_files(record) | damaged, "main")
-    board.go()
-    board.reload(lambda: sha[:12] in board.text("#state"))
-    assert board.models() == ["model-a"]
-    assert "verified/run-b.json: not a record of a verification (not JSON)" in board.text("#skipped")
-    board.hub.faults = [Fault("", "drop", times=10**6)]
-    try:
-        board.reload(lambda: "does not answer" in board.text("#board .note"))
-        assert board.models() == ["model-a"]
-    finally:
-        board.hub.faults = []
-    board.show(make_record("run-c", make_entry("model-c", ["robust"])))
-    assert board.models() == ["model-c"]
-    assert not board.find("#board .note")
 
 
 def test_card_of_the_space_is_valid() -> None:

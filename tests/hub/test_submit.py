@@ -33,31 +33,23 @@ def test_a_run_is_submitted_once_and_nothing_is_sent_in_a_dry_run(world: World) 
     assert list(hub.repo(RESULTS).pull_requests) == [1]
 
 
-@pytest.fixture
-def verified(world: World) -> World:
-    """A world whose run was submitted, verified and published."""
+def test_a_published_run_closes_its_pull_request_and_is_not_published_again(world: World) -> None:
+    """Its rows and record are those of the verification."""
+    hub = world.hub
     for done in (world.submit("--to", RESULTS), world.verify(1)):
         assert done.returncode == 0, done.stdout + done.stderr
     assert "3 of 3 verdicts equal the submitted ones" in done.stdout
-    return world
-
-
-def test_a_published_run_closes_its_pull_request_and_is_not_published_again(verified: World) -> None:
-    hub = verified.hub
     item = hub.repo(RESULTS).pull_requests[1]
     published = hub.repo(RESULTS).resolve("main").sha
-    assert (item.status, len(item.comments)) == ("closed", 1)
+    assert item.status == "closed"
     assert item.title.startswith("bad, good on LMR-Bench 0.1.0: ")
     assert "# LMR-Bench results\n" in hub.files(RESULTS)["README.md"].decode()
     assert f"/datasets/{RESULTS}/commit/{published}" in item.comments[0][1]
-    assert "exists already" in verified.submit("--to", RESULTS).stderr
-    done = verified.verify(1)
+    assert "exists already" in world.submit("--to", RESULTS).stderr
+    done = world.verify(1)
     assert (done.returncode, "already verified and published" in done.stderr) == (0, True)
     assert len(item.comments) == 1
 
-
-def test_published_rows_and_record_are_those_of_the_verification(verified: World) -> None:
-    hub = verified.hub
     rows = published_rows(hub)
     assert {(row["track"], row["paper_title"]) for row in rows} == {("paper", "A Toy")}
     assert all({case["seed"] for case in row["cases"]} > {0, 1} for row in rows), "secret seeds were tested too"
@@ -71,9 +63,9 @@ def test_published_rows_and_record_are_those_of_the_verification(verified: World
     rates = {entry["model"]: entry["overall"] for entry in record["entries"]}
     assert [(rates[model]["reproduced"], rates[model]["total"]) for model in ("good", "bad")] == [(1, 2), (0, 1)]
     assert record["tasks"]["toy-scale"]["paper"] == "A Toy"
-    assert not list((verified.folder / "lmrbench-cache" / "verify").iterdir()), "known seeds are not used again"
+    assert not list((world.folder / "lmrbench-cache" / "verify").iterdir()), "known seeds are not used again"
     code = f"from datasets import load_dataset; print(len(load_dataset({RESULTS!r}, split='test')))"
-    environment = {**os.environ, **hub.environment(verified.folder / "fresh-cache"), "HF_HUB_OFFLINE": "0"}
+    environment = {**os.environ, **hub.environment(world.folder / "fresh-cache"), "HF_HUB_OFFLINE": "0"}
     loaded = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert loaded.stdout.strip() == "3", loaded.stderr
 
@@ -110,22 +102,16 @@ def test_every_run_id_is_one_that_verify_accepts(world: World) -> None:
     stored.write_text(before)
 
 
-FAULTS: dict[str, tuple[list[Fault], int, str]] = {
-    "lost answer to the pull request": ([Fault(r"POST .*/commit/main\?create_pr", "lose")], 0, "already open"),
-    "dropped pull request": ([Fault(r"POST .*/commit/main\?create_pr", "drop")], 3, "the Hub does not answer"),
-    "rate limit": ([Fault(r"POST .*/commit/main", 429)], 3, "too many requests; try again later"),
-    "conflict": ([Fault(r"POST .*/commit/main", 409)], 1, "the repository has changed in the meantime"),
-}
-
-
-@pytest.mark.parametrize("name", FAULTS)
-@pytest.mark.sampled(2)
-def test_a_retry_never_submits_twice(name: str, world: World) -> None:
-    world.hub.faults, code, said = FAULTS[name]
-    done = world.submit("--to", RESULTS)
-    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
-    world.hub.faults = []
-    assert world.submit("--to", RESULTS).returncode == 0
+def test_a_retry_never_submits_twice(world: World) -> None:
+    for kind, code, said in (
+        ("drop", 3, "the Hub does not answer"),
+        (429, 3, "too many requests; try again later"),
+        (409, 1, "the repository has changed in the meantime"),
+        ("lose", 0, "already open"),
+    ):
+        world.hub.faults = [Fault(r"POST .*/commit/main\?create_pr", kind)]
+        done = world.submit("--to", RESULTS)
+        assert (done.returncode, said in done.stderr) == (code, True), done.stderr
     assert list(world.hub.repo(RESULTS).pull_requests) == [1]
     judgements = world.folder / "runs" / "models" / "judgements.jsonl"
     judgements.write_bytes(b"")
@@ -146,25 +132,12 @@ def test_tokens_without_the_rights_are_refused_before_any_work(world: World) -> 
     assert not [line for line in world.hub.requests if "/resolve/" in line], "nothing was fetched"
 
 
-@pytest.mark.parametrize(
-    "faults",
-    [
-        [Fault("POST .*/commit/main", "lose")],
-        [Fault("POST .*/discussions/1/status", "lose")],
-        [Fault("POST .*/commit/main", "lose"), Fault("GET .*/commits/main", 500, times=3)],
-    ],
-    ids=["lost commit", "lost closing", "lost commit, broken look"],
-)
-@pytest.mark.sampled(3)
-def test_faults_while_a_run_is_published(faults: list[Fault], world: World) -> None:
+def test_faults_while_a_run_is_published(world: World) -> None:
     """Whatever is lost, the same command completes the publication, and every row and record is there once."""
     assert world.submit("--to", RESULTS).returncode == 0
-    world.hub.faults = faults
-    done = world.verify(1)
-    world.hub.faults = []
-    if done.returncode != 0:
-        assert done.returncode in (1, 3), done.stderr
-        assert world.verify(1).returncode == 0
+    world.hub.faults = [Fault("POST .*/commit/main", "lose"), Fault("GET .*/commits/main", 403)]
+    assert world.verify(1).returncode == 1
+    assert world.verify(1).returncode == 0
     item = world.hub.repo(RESULTS).pull_requests[1]
     assert (item.status, len(item.comments)) == ("closed", 1)
     assert len(published_rows(world.hub)) == 3
@@ -179,12 +152,13 @@ def change_pull_request(hub: Hub, **files: bytes | None) -> None:
 
 
 def test_submitted_verdicts_and_judges_are_not_believed(world: World) -> None:
-    """Forged verdicts are told; forged judgements stay claims; the verdicts of the verifier's own run are published."""
+    """What is published are the verdicts of the verifier's own run; forged judgements stay claims."""
     assert world.submit("--to", RESULTS).returncode == 0
     files = world.hub.files(RESULTS, "refs/pr/1")
     [name] = [name for name in files if name.endswith("/results.jsonl")]
     rows = [json.loads(line) for line in files[name].splitlines()]
-    forged = b"".join(json.dumps({**row, "status": "passed", "core_status": "passed"}).encode() + b"\n" for row in rows)
+    passed = [{**row, "status": "passed", "core_status": "passed"} for row in rows if not row["sample"]]
+    forged = b"".join(json.dumps(row).encode() + b"\n" for row in passed)
     vote = judgement("toy-scale", "CC", judge_model="<b>judge</b>\u202e")
     keys = [{key: row[key] for key in ("instance_id", "prediction_sha256", "track")} for row in rows]
     judged = b"".join(json.dumps({**vote, **key}).encode() + b"\n" for key in keys)
@@ -192,21 +166,13 @@ def test_submitted_verdicts_and_judges_are_not_believed(world: World) -> None:
     done = world.verify(1)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "differs: toy-scale, bad, paper track, sample 0: submitted passed, is failed" in done.stdout
+    assert "toy-scale, good, paper track, sample 1: not among the submitted results" in done.stdout
     assert "1 of 3 verdicts equal the submitted ones" in done.stdout
     [record] = [json.loads(data) for name, data in world.hub.files(RESULTS).items() if name.startswith("verified/")]
     rates = {entry["model"]: entry["overall"] for entry in record["entries"]}
     assert (rates["bad"]["reproduced"], rates["bad"]["claimed_judged"]) == (0, {"CC": 1})
     assert "\u202e" not in str(record)
     assert "submitted passed, is failed" in world.hub.repo(RESULTS).pull_requests[1].comments[0][1]
-
-
-def test_verdicts_that_were_not_submitted_do_not_agree(world: World) -> None:
-    assert world.submit("--to", RESULTS).returncode == 0
-    [name] = [name for name in world.hub.files(RESULTS, "refs/pr/1") if name.endswith("/results.jsonl")]
-    change_pull_request(world.hub, **{name: None})
-    done = world.verify(1)
-    assert "0 of 3 verdicts equal the submitted ones" in done.stdout, done.stderr
-    assert done.stdout.count(": not among the submitted results") == 3
 
 
 def test_predictions_that_cannot_be_published_are_refused(world: World) -> None:

@@ -106,7 +106,7 @@ def test_rows_without_a_column_of_answers_are_an_error_that_names_their_columns(
             read(source)
         assert "instance_id, model_name_or_path, response, " in str(error.value)
     (tmp_path / "rows.jsonl").write_text(json.dumps({**rows[0], "instance_id": "empathy-gap-delta"}))
-    done = warm_cli.run([LMRBENCH, "evaluate", "rows.jsonl", "--sandbox", "local"], cwd=tmp_path, text=True)
+    done = warm_cli.run([LMRBENCH, "evaluate", "rows.jsonl", "--sandbox", "local"], cwd=tmp_path)
     assert done.returncode == 1
     assert said(done).startswith("error: predictions 'rows.jsonl': no row has an answer; its columns are ")
     assert [

@@ -111,7 +111,7 @@ class Bench:
         return [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "report", str(self.folder / "run")]
 
     def run(self, *options: str) -> subprocess.CompletedProcess[str]:
-        return warm_cli.run(self.command(*options), capture_output=True, text=True, timeout=120)
+        return warm_cli.run(self.command(*options))
 
     def start(self, *options: str, before: Callable[[], object] | None = None) -> subprocess.Popen[bytes]:
         """Start the command in a session of its own; `before` is called in its process."""
@@ -347,7 +347,7 @@ def test_damaged_folders_are_one_line(bench: Bench) -> None:
         path.write_bytes(damaged)
         commands = [bench.report(), *([bench.command()] if damaged in (b"{}", no_model + whole[rows]) else [])]
         for command in commands:
-            done = warm_cli.run(command, capture_output=True, text=True)
+            done = warm_cli.run(command)
             assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
             assert reason in done.stderr
         path.write_bytes(whole[path])

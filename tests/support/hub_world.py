@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,7 +11,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from lmrbench_data.base.paths import benchmark_folder
 from support import warm_cli
 from support.hub_server import Hub
 from support.toy import TOY_ANSWER, write_toy_benchmark
@@ -65,9 +63,7 @@ class World:
             **(extra or {}),
         }
         environment["LMRBENCH_CACHE"] = str(self.folder / "lmrbench-cache")
-        done: subprocess.CompletedProcess[str] = warm_cli.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300
-        )
+        done = warm_cli.run(command, cwd=self.folder, env=environment, timeout=300)
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
@@ -91,28 +87,23 @@ class World:
             "verify", RESULTS, str(number), "--dataset", f"{DATASET}@v0.1.0", "--yes", *options, token=token
         )
 
-    def publish(self, configs: Sequence[str] = ("function",), *, check: Sequence[str] = (), real: str = "") -> None:
+    def publish(self, configs: Sequence[str] = ("function",), *, check: str = "") -> None:
         """Build and push configurations of the toy benchmark as v0.1.0.
 
         Args:
-            check: those that are checked in Docker first; the others are marked as checked.
-            real: folder of a task of LMR-Bench to add, with its proofs.
+            check: the one that is checked in Docker first; the others are marked as checked.
         """
         benchmark = write_toy_benchmark(self.folder / "benchmark")
-        if real:
-            shutil.copytree(benchmark_folder() / real, benchmark / real)
-            shutil.copy(benchmark_folder() / "proved.json", benchmark)
         if "method" in configs:
             add_toy_method(benchmark)
         if "underspecified" in configs:
             add_toy_choices(benchmark, counterfactual=COUNTERFACTUAL[:1])
         for config in configs:
-            place = "--config", config, "--benchmark", benchmark, "--sandbox", "docker" if config in check else "local"
-            self.ok("dataset", "record", *place)
-            if config in check:
-                self.ok("dataset", "check", *place)
+            self.ok("dataset", "record", "--config", config, "--benchmark", benchmark, "--sandbox", "local")
+        if check:
+            self.ok("dataset", "check", "--config", check, "--benchmark", benchmark, "--sandbox", "docker")
         self.ok("dataset", "build", "--benchmark", benchmark)
-        if {*configs} - {*check}:
+        if {*configs} - {check}:
             done = self._start([sys.executable, "-c", PASS_FOR_CHECKED])
             assert done.returncode == 0, done.stderr
         self.ok("dataset", "push", DATASET, "--benchmark", benchmark, "--yes")

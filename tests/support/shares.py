@@ -5,11 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.loader import row_sha256
-from lmrbench_data.tasks.manifest import load_benchmark
-from support.toy import TOY_ANSWER
+from support.toy import TOY_ANSWER, write_toys
 
 INSTANCES = tuple(f"toy-{name}" for name in "abcde")
 #: The last instance has no prediction.
@@ -22,7 +19,7 @@ COMMON = ("instance_id", "model_name_or_path", "sample", "prediction_sha256", "s
 def write_shared_world(folder: Path, row: DatasetRow) -> tuple[Path, Path]:
     """Write the dataset and its predictions: two models, one with two samples; return their paths."""
     dataset, predictions = folder / "dataset", folder / "predictions.jsonl"
-    write_dataset([_named(row, name) for name in INSTANCES], dataset, load_benchmark())
+    write_toys(dataset, row, *INSTANCES)
     answers = [("good", 0, TOY_ANSWER), ("mixed", 0, WRONG), ("mixed", 1, f"{TOY_ANSWER}# another answer\n")]
     rows = [
         {"instance_id": name, "model_name_or_path": model, "sample": sample, "function": answer}
@@ -31,12 +28,6 @@ def write_shared_world(folder: Path, row: DatasetRow) -> tuple[Path, Path]:
     ]
     predictions.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     return dataset, predictions
-
-
-def _named(row: DatasetRow, name: str) -> DatasetRow:
-    """Return the row under another name."""
-    named: Any = {**row, "instance_id": name}
-    return {**named, "row_sha256": row_sha256(named)}
 
 
 def common(rows: list[Mapping[str, Any]]) -> list[str]:

@@ -1,6 +1,7 @@
 """A toy benchmark that needs no torch, and answers to its task."""
 
 import difflib
+import json
 import os
 import runpy
 import shutil
@@ -10,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.paths import benchmark_folder
-from lmrbench_data.dataset.build import build_rows
+from lmrbench_data.dataset.build import build_rows, write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.loader import read_archive
+from lmrbench_data.loader import read_archive, row_sha256
+from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate import runner
 from lmrbench_evaluate.checks.record import record_tasks
@@ -175,6 +177,23 @@ def recorded_rows(folder: Path, sandbox: Sandbox, config: str = "function") -> l
     tasks = load_tasks(benchmark=folder, config=config)
     list(record_tasks(tasks, sandbox))
     return build_rows(tasks)
+
+
+def stamped(row: Mapping[str, Any], **changes: Any) -> Any:
+    """Return a row with changes, and with the hash of its new content."""
+    changed = {**row, **changes}
+    return {**changed, "row_sha256": row_sha256(changed)}
+
+
+def write_toys(folder: Path, row: DatasetRow, *names: str, **changes: Any) -> Path:
+    """Write a dataset of a row under these names; return its folder."""
+    write_dataset([stamped(row, instance_id=name, **changes) for name in names], folder, load_benchmark())
+    return folder
+
+
+def json_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a file of JSON lines; none if it is missing."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def patch_that_writes(row: Mapping[str, Any], files: Mapping[str, str]) -> str:

@@ -1,6 +1,6 @@
-"""A warm `subprocess.run` for Python commands: a fork of a server that has imported the large libraries.
+"""A warm `subprocess.run` for Python commands: a fork of a server that has imported libraries and this project.
 
-The server imports no library that reads the environment on import (`huggingface_hub`, `datasets`), nor this project.
+The server imports no library that reads the environment on import (`huggingface_hub`, `datasets`).
 """
 
 import multiprocessing
@@ -10,13 +10,14 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 LIBRARIES = [
     *("pytest", "typer", "rich.table", "rich.progress", "jinja2", "jsonschema", "yaml", "filelock", "numpy", "pandas"),
     *("pyarrow.parquet", "pyarrow.dataset", "pyarrow.json", "fsspec.asyn", "fsspec.archive", "dill", "xxhash"),
     *("fsspec.implementations.local", "fsspec.implementations.dirfs", "multiprocess.pool", "multiprocessing.pool"),
     *("httpx", "openai", "docker", "tqdm.auto", "tqdm.contrib.concurrent", "unittest.mock", "xml.dom.minidom"),
+    *("lmrbench_data.cli", "lmrbench_data.generation.sampling", "lmrbench_evaluate.checks.check"),
+    *("lmrbench_evaluate.judge.judging", "lmrbench_evaluate.reports.html", "lmrbench_evaluate.hub.verify"),
 ]
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(LIBRARIES)
@@ -27,11 +28,12 @@ def run(
     *,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
-    capture_output: bool = True,
-    text: bool = False,
     timeout: float = 120,
-) -> subprocess.CompletedProcess[Any]:
-    """Behave like `subprocess.run` with `[".../lmrbench", ...]` or `[sys.executable, "-c", program, ...]`."""
+) -> subprocess.CompletedProcess[str]:
+    """Behave like `subprocess.run` with `[".../lmrbench", ...]` or `[sys.executable, "-c", program, ...]`.
+
+    Its output is captured as text.
+    """
     words = [os.fspath(word) for word in command]  # type: ignore[call-overload]
     with tempfile.TemporaryDirectory() as folder:
         streams = [Path(folder, name) for name in ("stdout", "stderr")]
@@ -44,9 +46,8 @@ def run(
         if process.exitcode is None:
             process.kill()
             raise subprocess.TimeoutExpired(words, timeout)
-        outputs = [stream.read_bytes() for stream in streams]
-    shown = [output.decode() for output in outputs] if text else outputs
-    return subprocess.CompletedProcess(words, process.exitcode, *shown)
+        outputs = [stream.read_text() for stream in streams]
+    return subprocess.CompletedProcess(words, process.exitcode, *outputs)
 
 
 def _become(words: list[str], folder: Path, environment: Mapping[str, str], streams: Sequence[Path]) -> None:
