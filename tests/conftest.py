@@ -6,11 +6,12 @@ import signal
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 import lmrbench_data as lmr
+from lmrbench_data.base.errors import InfraError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.manifest import load_benchmark
@@ -121,41 +122,39 @@ def toy_benchmark(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def local_sandbox() -> Iterator[Sandbox]:
-    sandbox = LocalSandbox()
+    yield from _started(LocalSandbox)
+
+
+def _missing(reason: str) -> NoReturn:
+    """Fail in CI, and skip elsewhere."""
+    if IN_CI:
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def _started(kind: Callable[[], Sandbox]) -> Iterator[Sandbox]:
+    try:
+        sandbox = kind()
+    except InfraError as error:
+        _missing(str(error))
     yield sandbox
     sandbox.close()
 
 
 @pytest.fixture(scope="session")
 def docker_sandbox() -> Iterator[Sandbox]:
-    """The real engine. Without one the test fails in CI and is skipped elsewhere."""
-    from lmrbench_data.base.errors import InfraError
+    """The real engine."""
     from lmrbench_evaluate.sandbox.docker import DockerSandbox
 
-    try:
-        sandbox = DockerSandbox()
-    except InfraError as error:
-        if IN_CI:
-            pytest.fail(f"CI needs a Docker engine: {error}")
-        pytest.skip(str(error))
-    yield sandbox
-    sandbox.close()
+    yield from _started(DockerSandbox)
 
 
 @pytest.fixture(scope="session")
 def bwrap_sandbox() -> Iterator[Sandbox]:
-    """Real bubblewrap. Without it the test fails in CI and is skipped elsewhere."""
-    from lmrbench_data.base.errors import InfraError
+    """Real bubblewrap."""
     from lmrbench_evaluate.sandbox.bwrap import BwrapSandbox
 
-    try:
-        sandbox = BwrapSandbox()
-    except InfraError as error:
-        if IN_CI:
-            pytest.fail(f"CI needs bubblewrap: {error}")
-        pytest.skip(str(error))
-    yield sandbox
-    sandbox.close()
+    yield from _started(BwrapSandbox)
 
 
 #: Where zygotes run.
@@ -290,10 +289,7 @@ def chromium() -> Iterator["Chrome"]:
 
     program, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if program is None or driver is None:
-        reason = "chromium and chromedriver are needed (Debian: chromium, chromium-driver)"
-        if IN_CI:
-            pytest.fail(reason)
-        pytest.skip(reason)
+        _missing("chromium and chromedriver are needed (Debian: chromium, chromium-driver)")
     options = ChromeOptions()
     options.binary_location = program
     for flag in ("headless", "no-sandbox", "disable-gpu", "disable-background-networking", "window-size=1200,900"):

@@ -1,4 +1,4 @@
-"""Agents' actions are counted from their records: the original's counts, real sessions of runs, any shell command."""
+"""Agents' actions are counted from their records: real sessions of runs, any shell command."""
 
 import json
 from collections import Counter
@@ -6,46 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import lmrbench_data as lmr
-from lmrbench_data.analyse.actions import ALL, NOT_PASSED, PASSED, analyse_actions
-from lmrbench_data.analyse.sessions import EXCLUDED, KINDS, count_actions, kind_of, original_sessions, run_sessions
+from lmrbench_data.analyse.sessions import EXCLUDED, KINDS, count_actions, kind_of, run_sessions
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.original import facts
 from lmrbench_evaluate.verdict.levels import Level
 from support.agents import DONE, EDIT, READ, TRY, bash, calls
 from support.command_line import in_process
 from support.toy import TOY_ANSWER
 
-LABELS = Path(facts.__file__).with_name("labels.csv")
 WRONG = TOY_ANSWER.replace("*", "+")
-
-
-# --- the original -----------------------------------------------------------------------------------------------------
-
-
-def test_shares_of_the_original_equal_a_second_count() -> None:
-    frame = pd.read_csv(LABELS.with_name("actions.csv"))
-    frame["message"] += frame.pop("think")
-    frame["run"] += frame.pop("run_ipython")
-    labels = pd.read_csv(LABELS).query("setting == 'openhands_agent'")
-    solved = (labels["unit_test"] == "pass").groupby([labels["model"], labels["paper"]]).all().rename("passed")
-    frame = frame.join(solved, on=["model", "paper"])
-    made = analyse_actions(original_sessions())
-    groups = {(model, ALL): rows for model, rows in frame.groupby("model")} | {(ALL, ALL): frame}
-    frame["outcome"] = frame["passed"].map({True: PASSED, False: NOT_PASSED})
-    groups |= dict(iter(frame.groupby(["model", "outcome"])))
-    groups |= {(ALL, outcome): rows for outcome, rows in frame.groupby("outcome")}
-    counted = made.records.set_index(["model", "outcome", "kind"])[["sessions", "actions", "total"]]
-    assert len(counted) == len(groups) * len(KINDS)
-    for (model, outcome), rows in groups.items():
-        sums = rows[list(KINDS)].sum()
-        for kind in KINDS:
-            assert tuple(counted.loc[(model, outcome, kind)]) == (len(rows), sums[kind], sums.sum())
-    assert frame[["browse", "browse_interactive"]].sum().sum() == 7
-    assert any("7 other actions" in note for note in made.notes)
 
 
 # --- records ----------------------------------------------------------------------------------------------------------

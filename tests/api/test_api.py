@@ -11,12 +11,9 @@ import pandas as pd
 import pytest
 
 import lmrbench_data as lmr
-from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.loader import row_sha256
-from lmrbench_data.tasks.manifest import load_benchmark
 from support.openai_server import Server, opinion
-from support.toy import TOY_ANSWER
+from support.toy import TOY_ANSWER, write_toys
 
 WRONG = TOY_ANSWER.replace("*", "+")
 ROWS = [
@@ -125,8 +122,7 @@ def test_answers_without_sample_are_numbered(
 def test_instances_without_an_answer_are_said(
     toy_row: DatasetRow, evaluate: Callable[..., lmr.Run], caplog: pytest.LogCaptureFixture
 ) -> None:
-    rows = [{**toy_row, "instance_id": f"toy-{name}"} for name in "abc"]
-    write_dataset([{**row, "row_sha256": row_sha256(row)} for row in rows], Path("lmr-bench"), load_benchmark())
+    write_toys(Path("lmr-bench"), toy_row, "toy-a", "toy-b", "toy-c")
     row = {**ROWS[0], "instance_id": "toy-b"}
     run = evaluate([row])
     assert "2 of 3 instances: no answer, so they count as not passed; to leave them out" in caplog.text
@@ -138,8 +134,7 @@ def test_instances_without_an_answer_are_said(
 
 def test_each_selection_of_gold_has_a_folder(evaluate: Callable[..., lmr.Run], toy_row: DatasetRow) -> None:
     """`evaluate gold -i A`, then `-i C`: nobody named a folder, so nobody is told to name another."""
-    rows = [{**toy_row, "instance_id": f"toy-{name}"} for name in "ab"]
-    write_dataset([{**row, "row_sha256": row_sha256(row)} for row in rows], Path("lmr-bench"), load_benchmark())
+    write_toys(Path("lmr-bench"), toy_row, "toy-a", "toy-b")
     one, other, both = (evaluate("gold", instances=names) for names in (["toy-a"], ["toy-b"], ["toy-b", "toy-a"]))
     assert [run.complete for run in (one, other, both)] == [True] * 3
     assert evaluate("gold").path == Path("runs/gold")

@@ -77,9 +77,7 @@ def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset:
         ({"isolation": "shared", "sandbox": "local"}, "shared needs one of the sandboxes docker, bwrap, not 'local'"),
         ({"workers": 0}, "workers: should be greater than or equal to 1, not 0"),
         ({"timeout_scale": float("nan")}, "timeout_scale: should be a finite number, not nan"),
-        ({"workers": "two"}, "workers: should be a valid integer, .*, not 'two'"),
         ({"seeds": 0}, "seeds: should be a valid tuple, not 0"),
-        ({"seeds": ["a"]}, "seeds: should be a valid integer, .*, not 'a'"),
         ({"instances": ["tox"]}, "tox"),
         ({"instances": "toy-scale"}, "instances: should be a valid tuple, not 'toy-scale'"),
     ):
@@ -88,13 +86,8 @@ def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset:
     for rows, message in (
         ([row(TOY_ANSWER), None], "row 1: a row must be a JSON object"),
         (["answer"], "row 0: a row must be a JSON object"),
-        (
-            [{"instance_id": "toy-scale", "fucntion": ""}],
-            r"row 0: .* exactly one of function, .* has .* fucntion \(str\)",
-        ),
         ([row(None)], r"row 0: .* exactly one of function, .* has .* goal_file \(NoneType\)"),
         ([row([{"role": "assistant", "content": TOY_ANSWER}])], r"goal_file \(list\)"),
-        ([row({"role": "assistant", "content": TOY_ANSWER})], r"goal_file \(dict\)"),
         ([{"instance_id": "toy-scale", "files": {"toy.py": [{"content": TOY_ANSWER}]}}], r"files \(dict\)"),
         ([row(TOY_ANSWER, function=TOY_ANSWER)], r"goal_file \(str\), function \(str\)"),
         (row(TOY_ANSWER), "rows: must be a list of prediction rows, not {'goal_file'"),

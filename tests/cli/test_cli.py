@@ -23,7 +23,7 @@ from support.toy import recorded_rows, write_toy_benchmark
 
 HEAVY = ["datasets", "docker", "openai", "torch", "pymupdf", "numpy", "pandas", "pyarrow", "huggingface_hub", "yaml"]
 LOCAL = ["--sandbox", "local"]
-RUN = ["run", "-m", "m", "--base-url", "http://127.0.0.1:1/v1", "-i", "dpo-preference-loss"]
+RUN = ["run", "-m", "m", "--base-url", "http://127.0.0.1:1/v1", "--dataset", "toy", "-i", "toy-scale"]
 MINE = [*LOCAL, "--benchmark", "benchmark"]
 TOY = ["evaluate", "gold", "--dataset", "toy", *LOCAL]
 
@@ -43,13 +43,13 @@ def lmrbench(*arguments: str | bytes, cwd: Path, stdout: Any = subprocess.PIPE, 
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, toy_row: dict[str, Any], local_sandbox: Sandbox) -> Path:
+def place(tmp_path_factory: pytest.TempPathFactory, toy_row: Any, method_row: Any, local_sandbox: Sandbox) -> Path:
     """A folder with a dataset, a finished run, a benchmark, an empty folder and a file."""
     folder = tmp_path_factory.mktemp("place")
-    write_dataset([toy_row], folder / "toy", load_benchmark())
+    write_dataset([toy_row], folder / "toy", load_benchmark(), others={"method": [method_row]})
     (folder / "empty").mkdir()
     (folder / "file").write_text("text\n")
-    (folder / "methods.jsonl").write_text('{"instance_id": "dpo-method", "model_name_or_path": "m", "function": "x"}\n')
+    (folder / "methods.jsonl").write_text('{"instance_id": "toy-method", "model_name_or_path": "m", "function": "x"}\n')
     (folder / "theirs.csv").write_text("task,answer\n1,x\n")
     (folder / "name\n\x1b[2Jescapes.txt").write_text("")
     recorded_rows(write_toy_benchmark(folder / "benchmark"), local_sandbox)
@@ -90,17 +90,6 @@ def test_help_needs_no_heavy_library(arguments: str) -> None:
     assert len(done.stdout) > 10
 
 
-def test_the_package_itself_is_cheap_and_knows_its_version() -> None:
-    program = (
-        f"import sys, lmrbench_data; print(*sorted(set({[*HEAVY, 'typer', 'rich']}) & set(sys.modules)));"
-        "print(lmrbench_data.__version__)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    modules, version = done.stdout.split("\n")[:2]
-    assert modules == ""
-    assert in_process("--version").stdout == f"lmrbench {version}\n"
-
-
 # --- mistakes ---------------------------------------------------------------------------------------------------------
 
 OFFLINE = {"DOCKER_HOST": "tcp://127.0.0.1:1"}
@@ -120,19 +109,17 @@ MISTAKES: list[tuple[Sequence[str], int, str]] = [
     ([*TOY, "--out", "/dev/null/run"], 1, r"/dev/null/run: cannot be written \(Not a directory\)"),
     ([*TOY, "--out", "toy"], 1, "toy: is not a run folder and not empty"),
     (["evaluate", "name\n\x1b[2Jescapes.txt", "--dataset", "toy", *LOCAL], 1, "no rows; a prediction needs"),
-    (["report", "run", "--out", "/dev/null/report.md"], 1, "/dev/null"),
     (["report", "run", "--out", "empty"], 1, "--out: empty: the name must end in"),
     (["tasks", "show", "dpo-preference-los"], 1, r"los \(did you mean 'dpo-preference-loss'\?\)"),
     ([*TOY, "--instance", "toy-scal"], 1, r"--instance: 'toy-scal' is unknown \(did you mean 'toy-scale'\?\)"),
-    (["evaluate", "gold", "-i", "dpo-method", *LOCAL], 1, "--config: dpo-method belongs to the configuration method"),
-    (["evaluate", "methods.jsonl", *LOCAL], 1, "'dpo-method', which belongs to the configuration method"),
+    ([*TOY, "-i", "toy-method"], 1, "--config: toy-method belongs to the configuration method"),
+    (["evaluate", "methods.jsonl", *TOY[2:]], 1, "'toy-method', which belongs to the configuration method"),
     (["generate", "prompt", "dpo-method", "--config", "function"], 1, "--config: dpo-method belongs to the config"),
     (["dataset", "check", "90-toy", "--config", "method", *MINE], 1, "--config: 90-toy has no instance of the conf"),
-    (["dataset", "record", "90-toy", "--config", "counterfactual", *MINE], 1, "90-toy has no instance of the config"),
     (["dataset", "check", "--config", "underspecified", *MINE], 1, "no task has an instance of the configuration"),
-    (["papers", "add", "dpo-method", "file"], 1, "file: is damaged or not a PDF"),
+    (["papers", "add", "toy-method", "file", "--dataset", "toy"], 1, "file: is damaged or not a PDF"),
     (["papers", "add", "toy-scal", "file", "--dataset", "toy"], 1, "'toy-scal' is unknown .did you mean 'toy-scale'"),
-    ([*RUN, "--config", "method"], 1, "--config: dpo-preference-loss belongs to the configuration function"),
+    ([*RUN, "--config", "method"], 1, "--config: toy-scale belongs to the configuration function"),
     (["report", "theirs.csv"], 1, "theirs.csv: no run.json: it is a file; expected a folder"),
     (["report", "toy"], 1, r"toy: no run.json; found README.md, .*; expected a folder"),
     (["evaluate", "theirs.csv", "--dataset", "toy", *LOCAL], 1, "theirs.csv: is CSV; save it as JSON lines"),
@@ -225,12 +212,11 @@ def test_closed_streams_are_not_errors(closing: str, place: Path) -> None:
 @pytest.mark.slow
 def test_any_encoding_and_any_file_name_can_be_printed(place: Path) -> None:
     odd = b"run-\xff\xc3\xa9"
-    for variables in ({"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}):
-        done = lmrbench("evaluate", "gold", "--dataset", "toy", *LOCAL, "--out", odd, cwd=place, **variables)
-        assert done.returncode == 0, done.stderr
-        done = lmrbench("report", odd, "--out", b"\xfe.md", cwd=place, **variables)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout
+    bare = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = lmrbench(*TOY, "--out", odd, cwd=place, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    done = lmrbench("report", odd, "--out", b"\xfe.md", cwd=place, **bare)
+    assert (done.returncode, bool(done.stdout)) == (0, True), done.stderr
 
 
 @pytest.mark.slow

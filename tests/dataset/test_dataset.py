@@ -41,6 +41,7 @@ from lmrbench_data.tasks.manifest import Benchmark, load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import State, record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
+from support.toy import stamped
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 TASK = "90-toy"
@@ -86,10 +87,6 @@ def dataset(tmp_path: Path, toy_row: Row, benchmark: Benchmark) -> Path:
     rows = [stamped({**toy_row, "benchmark_version": "1.2.3", "instance_id": name}) for name in ("toy-a", "toy-b")]
     write_dataset(rows, tmp_path / "lmr-bench", benchmark)
     return tmp_path / "lmr-bench"
-
-
-def stamped(row: Row) -> Row:
-    return {**row, "row_sha256": row_sha256(row)}
 
 
 def rewrite(folder: Path, rows: Sequence[Row]) -> None:
@@ -194,17 +191,15 @@ def test_outputs_that_still_agree_are_not_replaced(toy_benchmark: Path, local_sa
     assert record(toy_benchmark, local_sandbox) is State.RECORDED
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: b"", lambda data: b"[" * 100_000])
 @pytest.mark.parametrize("suffix", ["json", "frames.gz"])
-def test_a_damaged_recording_is_one_clear_line(
-    suffix: str, damage: Callable[[bytes], bytes], toy_benchmark: Path, local_sandbox: Sandbox
-) -> None:
+def test_a_damaged_recording_is_one_clear_line(suffix: str, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     record(toy_benchmark, local_sandbox)
     built = rows_of(toy_benchmark)
     path = toy_benchmark / TASK / "recorded" / f"toy-scale.{suffix}"
-    path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(InputError, match=r"run `lmrbench dataset record 90-toy --benchmark .*`$"):
-        rows_of(toy_benchmark)
+    for damaged in (path.read_bytes()[:-20], b"", b"[" * 100_000):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"run `lmrbench dataset record 90-toy --benchmark .*`$"):
+            rows_of(toy_benchmark)
     assert record(toy_benchmark, local_sandbox) is State.RECORDED
     assert rows_of(toy_benchmark) == built
 
@@ -361,10 +356,6 @@ TAMPERED: dict[str, tuple[Callable[[Path], object], str]] = {
         "the rows do not match the card",
     ),
     "a_hash": (lambda f: rewrite(f, changed(load_rows_of(f), row_sha256="0" * 64)), "row 'toy-a' was changed"),
-    "a_renamed_row": (
-        lambda f: rewrite(f, [stamped({**load_rows_of(f)[0], "instance_id": "toy-c"}), load_rows_of(f)[1]]),
-        "the rows do not match the card",
-    ),
     "a_name_that_leads_out": (
         lambda f: rewrite(f, [stamped({**load_rows_of(f)[0], "instance_id": "../../../x"}), load_rows_of(f)[1]]),
         "instance_id '../../../x' is not a plain name",
@@ -382,7 +373,6 @@ TAMPERED: dict[str, tuple[Callable[[Path], object], str]] = {
     "no_parquet": (lambda f: (f / DATA_FILE).unlink(), f"no {DATA_FILE}"),
     "no_card": (lambda f: (f / "README.md").unlink(), "no README.md"),
     "no_stamp": (without_stamp, "no `lmrbench` entry"),
-    "header_is_no_yaml": (lambda f: (f / "README.md").write_text("---\na: [\n---\n"), "no `lmrbench` entry"),
     "card_is_no_text": (lambda f: (f / "README.md").write_bytes(b"\xff\xfe"), "no `lmrbench` entry"),
 }
 

@@ -1,5 +1,7 @@
 """Toy rows of all configurations."""
 
+from pathlib import Path
+
 import pytest
 
 from lmrbench_data.dataset.rows import DatasetRow
@@ -9,14 +11,17 @@ from support.toy_choices import add_toy_choices
 
 
 @pytest.fixture(scope="session")
-def counterfactual_row(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) -> DatasetRow:
-    """A row whose paper states other options than the published ones in both of its choices."""
-    benchmark = add_toy_choices(write_toy_benchmark(tmp_path_factory.mktemp("choices") / "benchmark"))
-    return recorded_rows(benchmark, local_sandbox, "counterfactual")[0]
+def altered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return add_toy_choices(write_toy_benchmark(tmp_path_factory.mktemp("choices") / "benchmark"))
 
 
 @pytest.fixture(scope="session")
-def underspecified_row(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) -> DatasetRow:
+def counterfactual_row(altered: Path, local_sandbox: Sandbox) -> DatasetRow:
+    """A row whose paper states other options than the published ones in both of its choices."""
+    return recorded_rows(altered, local_sandbox, "counterfactual")[0]
+
+
+@pytest.fixture(scope="session")
+def underspecified_row(altered: Path, local_sandbox: Sandbox) -> DatasetRow:
     """A row whose paper leaves both choices open and reports a table."""
-    benchmark = add_toy_choices(write_toy_benchmark(tmp_path_factory.mktemp("open") / "benchmark"))
-    return recorded_rows(benchmark, local_sandbox, "underspecified")[0]
+    return recorded_rows(altered, local_sandbox, "underspecified")[0]

@@ -57,13 +57,10 @@ def test_an_agent_sees_the_workspace_and_the_answer_is_in_the_solution_alone(
     assert task["metadata"]["paper_title"] == row["paper_title"]
 
 
-def test_budget_of_experiments_is_stated(toy_row: DatasetRow) -> None:
-    task = tomllib.loads(harbor_task({**toy_row, "cpu_budget_s": 20})["task.toml"].data.decode())
-    assert task["metadata"]["cpu_budget_s"] == 20
-
-
-def test_the_harness_of_the_verifier_holds_no_task(toy_row: DatasetRow) -> None:
-    harness = zipfile.ZipFile(io.BytesIO(harbor_task(toy_row)["tests/harness.zip"].data))
+def test_budget_is_stated_and_the_harness_of_the_verifier_holds_no_task(toy_row: DatasetRow) -> None:
+    files = harbor_task({**toy_row, "cpu_budget_s": 20})
+    assert tomllib.loads(files["task.toml"].data.decode())["metadata"]["cpu_budget_s"] == 20
+    harness = zipfile.ZipFile(io.BytesIO(files["tests/harness.zip"].data))
     assert {name.partition("/")[0] for name in harness.namelist()} == {"lmrbench_data", "lmrbench_evaluate"}
     assert all(name.endswith(".py") and "benchmark" not in name for name in harness.namelist())
 
@@ -154,20 +151,15 @@ def test_rewards_tell_what_was_read_from_what_was_recited(
     }
 
 
-@pytest.mark.parametrize("text", ["", "def scale(:\n", TOY_ANSWER * 2])
-def test_malformed_answer_gets_no_reward_and_no_error(
-    toy_row: DatasetRow, tmp_path: Path, local_sandbox: Sandbox, text: str
+def test_malformed_answer_or_none_gets_no_reward_and_no_error(
+    toy_row: DatasetRow, counterfactual_row: DatasetRow, tmp_path: Path, local_sandbox: Sandbox
 ) -> None:
     write_files(read_archive(toy_row["repo_archive"]), tmp_path)
-    (tmp_path / "scale.py").write_text(text)
-    verdict = grade_folder(toy_row, tmp_path, local_sandbox)
-    assert verdict.status == "malformed"
-    assert rewards(toy_row, verdict) == {"reward": 0, "core_cases": 0, "robust": 0}
-
-
-def test_a_missing_repository_is_no_reward(
-    counterfactual_row: DatasetRow, tmp_path: Path, local_sandbox: Sandbox
-) -> None:
+    for text in ("", "def scale(:\n", TOY_ANSWER * 2):
+        (tmp_path / "scale.py").write_text(text)
+        verdict = grade_folder(toy_row, tmp_path, local_sandbox)
+        assert verdict.status == "malformed"
+        assert rewards(toy_row, verdict) == {"reward": 0, "core_cases": 0, "robust": 0}
     verdict = grade_folder(counterfactual_row, tmp_path / "gone", local_sandbox)
     assert verdict.status == "malformed"
     assert rewards(counterfactual_row, verdict) == {"reward": 0, "core_cases": 0, "stated": 0, "published": 0}

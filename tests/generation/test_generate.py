@@ -20,12 +20,10 @@ from lmrbench_data.generation.sampling import sample
 from lmrbench_data.generation.settings import SamplingSettings
 from lmrbench_data.loader import METHOD, read_archive
 from lmrbench_data.tasks.manifest import load_benchmark
-from support import warm_cli
 from support.command_line import in_process
 from support.openai_server import Reply, Request, Server, completion
-from support.toy import TOY_ANSWER
+from support.toy import TOY_ANSWER, json_lines, write_toys
 
-LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 PAPER = "Each number is multiplied by a factor."
 TOO_LONG = {
     "error": {"message": "This model's maximum context length is 8192 tokens.", "code": "context_length_exceeded"}
@@ -43,15 +41,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 @pytest.fixture
 def toy(toy_row: DatasetRow, tmp_path: Path) -> Path:
     """A dataset of three instances that are the toy task under other names."""
-    from lmrbench_data.loader import row_sha256
-
-    rows = [{**toy_row, "instance_id": f"toy-{name}"} for name in "abc"]
-    write_dataset([{**row, "row_sha256": row_sha256(row)} for row in rows], tmp_path / "toy", load_benchmark())
-    return tmp_path / "toy"
-
-
-def rows_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return write_toys(tmp_path / "toy", toy_row, "toy-a", "toy-b", "toy-c")
 
 
 def shown(row: DatasetRow, **options: Any) -> str:
@@ -110,7 +100,7 @@ def test_rows_record_prompt_cost_and_parameters(server: Server, toy: Path, tmp_p
     )
     assert (summary.asked, summary.kept, summary.complete, summary.unusable) == (6, 0, True, 0)
     assert summary.cost_usd == pytest.approx(6 * 0.002)
-    rows = rows_of(out)
+    rows = json_lines(out)
     assert {(row["instance_id"], row["sample"]) for row in rows} == {(f"toy-{n}", k) for n in "abc" for k in (0, 1)}
     first = rows[0]
     assert (first["track"], first["model_name_or_path"]) == ("paper", "m")
@@ -125,30 +115,21 @@ def test_rows_record_prompt_cost_and_parameters(server: Server, toy: Path, tmp_p
     assert (again.kept, again.asked) == (6, 3)
     assert len(server.requests) == asked + 3, "nothing is asked twice"
     lmr.generate("m", out, base_url=server.base_url, track="contract", dataset=str(toy))
-    assert Counter(row["track"] for row in rows_of(out)) == {"paper": 9, "contract": 3}
+    assert Counter(row["track"] for row in json_lines(out)) == {"paper": 9, "contract": 3}
     run = lmr.evaluate(str(out), tmp_path / "run", dataset=str(toy), sandbox="local")
     assert run.complete
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"paper": "none"},
-        {"temperature": 0.5},
-        {"max_tokens": 900},
-        {"base_url": "http://127.0.0.1:1/v1"},
-    ],
-)
-def test_answers_of_other_settings_are_refused_and_not_reused(
-    changes: dict[str, Any], server: Server, toy: Path, tmp_path: Path
-) -> None:
+def test_answers_of_other_settings_are_refused_and_not_reused(server: Server, toy: Path, tmp_path: Path) -> None:
     options: dict[str, Any] = {"model": "m", "base_url": server.base_url, "dataset": str(toy), "instances": ["toy-a"]}
-    assert lmr.generate(**options, out=tmp_path / "p.jsonl").asked == 1
-    asked = len(server.requests)
-    with pytest.raises(ArgumentError, match=rf"p\.jsonl holds answers of 'm' for other .*{next(iter(changes))} was "):
-        lmr.generate(**{**options, **changes}, out=tmp_path / "p.jsonl")
-    assert len(server.requests) == asked
-    assert lmr.generate(**options, out=tmp_path / "p.jsonl").kept == 1
+    options["out"] = tmp_path / "p.jsonl"
+    assert lmr.generate(**options).asked == 1
+    others = {"paper": "none", "temperature": 0.5, "max_tokens": 900, "base_url": "http://127.0.0.1:1/v1"}
+    for name, value in others.items():
+        with pytest.raises(ArgumentError, match=rf"p\.jsonl holds answers of 'm' for other .*{name} was "):
+            lmr.generate(**{**options, name: value})
+    assert len(server.requests) == 1
+    assert lmr.generate(**options).kept == 1
 
 
 def test_label_and_folder_name_what_ablations_vary() -> None:
@@ -201,7 +182,7 @@ def test_any_answer_becomes_a_row(name: str, server: Server, toy: Path, tmp_path
     said, noted = ANSWERS[name]
     server.judge = lambda request: said
     summary = lmr.generate("m", tmp_path / "p.jsonl", base_url=server.base_url, dataset=str(toy), instances=["toy-a"])
-    [row] = rows_of(tmp_path / "p.jsonl")
+    [row] = json_lines(tmp_path / "p.jsonl")
     assert {key: row["metadata"][key] for key in noted} == noted
     assert summary.complete
     assert (summary.unusable, summary.cut) == ("problem" in row["metadata"], name.startswith("cut"))
@@ -218,12 +199,12 @@ def test_prompt_too_long_for_the_server_is_cut_once(server: Server, toy: Path, t
     server.judge = picky
     options: dict[str, Any] = {"base_url": server.base_url, "dataset": str(toy), "instances": ["toy-a"], "workers": 1}
     assert lmr.generate("m", tmp_path / "p.jsonl", samples=3, **options).complete
-    assert [row["metadata"]["cut"] for row in rows_of(tmp_path / "p.jsonl")] == [["file helpers.py"]] * 3
+    assert [row["metadata"]["cut"] for row in json_lines(tmp_path / "p.jsonl")] == [["file helpers.py"]] * 3
     assert len(server.requests) == 4
     server.judge = lambda request: Reply(400, TOO_LONG)
     hopeless = lmr.generate("m", tmp_path / "q.jsonl", **options)
     assert (hopeless.complete, hopeless.errors) == (False, 1)
-    assert rows_of(tmp_path / "q.jsonl") == []
+    assert json_lines(tmp_path / "q.jsonl") == []
 
 
 def test_faults_are_retried_and_a_dead_server_ends_the_pass(server: Server, toy: Path, tmp_path: Path) -> None:
@@ -239,7 +220,7 @@ def test_faults_are_retried_and_a_dead_server_ends_the_pass(server: Server, toy:
         assert "keeps failing" in dead.stopped, "no model answers with a page, so no model fails"
         assert ("not a chat completion" in dead.stopped) is (number > 0)
         assert dead.asked == 0
-    assert len(rows_of(tmp_path / "p.jsonl")) == 3
+    assert len(json_lines(tmp_path / "p.jsonl")) == 3
 
 
 def test_the_prompt_of_an_instance_is_that_of_its_own_configuration() -> None:
@@ -270,24 +251,6 @@ def test_dry_run_estimates_requests_tokens_and_cost_and_asks_nothing(
     )
     assert (other.returncode, "for other settings (paper was text, is none)" in other.stderr) == (1, True)
     assert len(server.requests) == asked
-
-
-@pytest.mark.slow
-def test_run_samples_evaluates_and_reports(server: Server, toy: Path, tmp_path: Path) -> None:
-    server.judge = lambda request: TOY_ANSWER if "toy" in request.user else "?"
-    line = [LMRBENCH, "run", "-m", "org/m", "--base-url", server.base_url, "--dataset", str(toy), "--sandbox", "local"]
-    done = warm_cli.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "runs" / "org-m-standard-paper" / "report.md").is_file()
-    assert len(rows_of(tmp_path / "runs" / "org-m-standard-paper.jsonl")) == 3
-    assert "org/m (standard" in done.stdout
-    server.key = "secret"
-    refused = warm_cli.run([*line, "--out", "x"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert (refused.returncode, refused.stderr.count("error")) == (1, 1)
-    assert "refuses the key; set OPENAI_API_KEY" in refused.stderr
-    wrong = warm_cli.run([*line, "--setting", "all"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert wrong.returncode == 2
-    assert "'all' is not one of 'standard', " in wrong.stderr
 
 
 def test_wider_run_continues_and_asks_nothing_twice(server: Server, toy: Path, tmp_path: Path) -> None:
@@ -371,12 +334,13 @@ def test_interrupted_run_names_what_it_has_and_resumes(server: Server, toy: Path
     assert len(server.requests) == 3
 
 
-@pytest.mark.parametrize("command", ["run", "generate"])
-def test_run_that_fails_at_once_leaves_nothing(command: str, server: Server, toy: Path, tmp_path: Path) -> None:
+def test_run_that_fails_at_once_leaves_nothing(server: Server, toy: Path, tmp_path: Path) -> None:
     server.key = "secret"
     (tmp_path / "work").mkdir()
-    line = [command, "-m", "m", "--base-url", server.base_url, "--dataset", str(toy)]
-    assert in_process(*line, cwd=tmp_path / "work").returncode == 1
+    for command in ("run", "generate"):
+        line = [command, "-m", "m", "--base-url", server.base_url, "--dataset", str(toy)]
+        done = in_process(*line, cwd=tmp_path / "work")
+        assert (done.returncode, "refuses the key; set OPENAI_API_KEY" in done.stderr) == (1, True)
     assert not [path for path in (tmp_path / "work").rglob("*") if path.is_file()]
 
 

@@ -9,13 +9,10 @@ import pytest
 
 import lmrbench_data as lmr
 from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
-from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.loader import row_sha256
-from lmrbench_data.tasks.manifest import load_benchmark
 from support.command_line import in_process
 from support.openai_server import Reply, Request, Server, completion
-from support.toy import TOY_ANSWER
+from support.toy import TOY_ANSWER, json_lines, write_toys
 
 
 @pytest.fixture
@@ -29,14 +26,12 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 @pytest.fixture
 def options(server: Server, toy_row: DatasetRow, tmp_path: Path) -> dict[str, Any]:
     """A model, a file and two instances that are the toy task under other names."""
-    rows = [{**toy_row, "instance_id": f"toy-{name}"} for name in "ab"]
-    write_dataset([{**row, "row_sha256": row_sha256(row)} for row in rows], tmp_path / "toy", load_benchmark())
-    files = {"out": tmp_path / "p.jsonl", "dataset": str(tmp_path / "toy")}
+    files = {"out": tmp_path / "p.jsonl", "dataset": str(write_toys(tmp_path / "toy", toy_row, "toy-a", "toy-b"))}
     return {"model": "m", "base_url": server.base_url, "workers": 1, **files}
 
 
 def rows_of(options: dict[str, Any]) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in options["out"].read_text().splitlines()]
+    return json_lines(options["out"])
 
 
 def error(message: str, status: int = 400, **fields: Any) -> Reply:
@@ -249,14 +244,10 @@ def test_answer_among_the_reasoning_is_said(
 
 
 def test_prompt_that_the_server_cuts_is_marked(
-    server: Server, options: dict[str, Any], caplog: pytest.LogCaptureFixture
+    server: Server, options: dict[str, Any], toy_row: DatasetRow, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    long = {"paper_text": "Each number is multiplied. " * 1000}
-    rows = [{**row, **long} for row in lmr.load(options["dataset"]).to_list()]  # type: ignore[attr-defined]
-    write_dataset(
-        [{**row, "row_sha256": row_sha256(row)} for row in rows], options["out"].parent / "long", load_benchmark()
-    )
-    options["dataset"] = str(options["out"].parent / "long")
+    long = "Each number is multiplied. " * 1000
+    options["dataset"] = str(write_toys(tmp_path / "long", toy_row, "toy-a", "toy-b", paper_text=long))
     server.script = [Reply(body=completion(TOY_ANSWER, usage=(6000, 9)))]
     lmr.generate(**options)
     whole, cut = rows_of(options)
@@ -342,18 +333,7 @@ def test_wrong_body_is_one_line(texts: list[str], problem: str, server: Server, 
 def test_pilot_counts_no_other_instance_and_the_rest_continues_it(
     server: Server, options: dict[str, Any], tmp_path: Path
 ) -> None:
-    line = [
-        "-m",
-        "m",
-        "--base-url",
-        server.base_url,
-        "--dataset",
-        options["dataset"],
-        "--sandbox",
-        "local",
-        "--out",
-        "r",
-    ]
+    line = ["-m", "m", "--base-url", server.base_url, "--dataset", options["dataset"], "--sandbox", "local"]
     for more, asked in ((("--limit", "1"), 1), ((), 2)):
         done = in_process("run", *line, *more, "--body", "seed=1", "--out", "r", cwd=tmp_path)
         assert (done.returncode, len(server.requests)) == (0, asked), done.stderr

@@ -1,9 +1,7 @@
 """Workspaces for agents: what is in them, and the patch that is taken from whatever an agent leaves there."""
 
-import json
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,11 +21,10 @@ from lmrbench_evaluate.rebuild.workspace import rebuild
 from lmrbench_evaluate.sandbox.base import Limits, Sandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Status
-from support import warm_cli
 from support.agent_workspace import GOAL, collect, git, solve
+from support.command_line import in_process
 from support.sandboxes import output_of, workspace_of
-
-LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
+from support.toy import json_lines
 
 
 def test_workspace_holds_the_task_and_nothing_else(toy_row: dict[str, Any], tmp_path: Path) -> None:
@@ -162,13 +159,12 @@ def test_rows_are_collected_by_the_printed_command(toy_row: Any, method_row: Any
     write_dataset([toy_row], tmp_path / "toy", load_benchmark(), others={"method": [method_row]})
 
     def run(*arguments: str, status: int = 0) -> str:
-        line = [LMRBENCH, "agent", *arguments, "--dataset", "toy"]
-        done = warm_cli.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        done = in_process("agent", *arguments, "--dataset", "toy", cwd=tmp_path)
         assert done.returncode == status, done.stderr
-        return str(done.stdout + done.stderr)
+        return done.stdout + done.stderr
 
     def rows() -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (tmp_path / "predictions.jsonl").read_text().splitlines()]
+        return json_lines(tmp_path / "predictions.jsonl")
 
     for name, instance in (("one", "toy-scale"), ("two", "toy-scale"), ("whole", method_row["instance_id"])):
         text = run("workspace", instance, name)

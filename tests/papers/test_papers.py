@@ -2,10 +2,7 @@
 
 import hashlib
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +14,9 @@ from lmrbench_data.base.extras import EXTRAS
 from lmrbench_data.generation.paper_texts import paper_text
 from lmrbench_data.papers.fetch import TRIES, PaperStore, fetch_missing, fetch_pdf, paper_key
 from lmrbench_data.papers.parse import parse_pdf
-from lmrbench_data.tasks.task_folders import load_tasks
-from support import warm_cli
-from support.loopback import LoopbackServer
+from support.command_line import Done, in_process
+from support.openai_server import Reply, Request, Server
 
-LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 LEFT = "The left column comes first and has a word that is bro-\nken by its end. It says what the method does."
 RIGHT = "The right column follows. Its eﬃcient ﬁrst ligatures are letters again, once they were read from the page."
 
@@ -104,38 +99,17 @@ def test_unreadable_pdf_is_one_line(name: str, tmp_path: Path, monkeypatch: pyte
 # --- fetching ---------------------------------------------------------------------------------------------------------
 
 
-class PdfServer(LoopbackServer):
-    """Serves one PDF; `script` holds what goes wrong first: a status, `cut` or `html`."""
+class PdfServer(Server):
+    """Serves one PDF; `script` holds what goes wrong first."""
 
     def __init__(self) -> None:
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                server.requests += 1
-                fault = server.script.pop(0) if server.script else ""
-                if fault.isdigit():
-                    self.send_response(int(fault))
-                    self.send_header("Location", "/other.pdf")
-                    self.send_header("Content-Length", "0")
-                    self.end_headers()
-                    return
-                body = b"<html>Please wait</html>" if fault == "html" else server.pdf
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body[: len(body) // 2] if fault == "cut" else body)
-                self.close_connection = fault == "cut"
-
-            def log_message(self, format: str, *args: Any) -> None:
-                """Write nothing to stderr."""
-
-        super().__init__(Handler)
-        self.pdf, self.requests = paper_pdf(), 0
-        self.script: list[str] = []
+        super().__init__()
+        self.pdf = paper_pdf()
         self.url = f"{self.endpoint}/paper.pdf"
+
+    def reply(self, request: Request) -> Reply:
+        self.requests.append(request)
+        return self.script.pop(0) if self.script else Reply(body=self.pdf)
 
 
 def anywhere(url: str) -> bool:
@@ -149,24 +123,25 @@ def server() -> Iterator[PdfServer]:
 
 
 def test_faults_are_retried_and_refusals_are_one_line(server: PdfServer) -> None:
-    server.script = ["503", "cut"]
+    server.script = [Reply(503, {}), Reply(body=server.pdf, cut=99)]
     assert fetch_pdf(server.url, anywhere) == server.pdf
-    assert server.requests == 3
-    server.script = ["html"]
+    assert len(server.requests) == 3
+    server.script = [Reply(body=b"<html>Please wait</html>")]
     with pytest.raises(InputError, match="serves a web page instead of a PDF; `lmrbench papers add"):
         fetch_pdf(server.url, anywhere)
-    server.script = ["404"]
+    server.script = [Reply(404, {})]
     with pytest.raises(InputError, match="HTTP 404"):
         fetch_pdf(server.url, anywhere)
-    server.script = ["500"] * TRIES
+    server.script = [Reply(500, {})] * TRIES
     with pytest.raises(InfraError, match=f"HTTP 500, after {TRIES} attempts"):
         fetch_pdf(server.url, anywhere)
 
 
 def test_redirect_into_the_users_network_is_refused(server: PdfServer) -> None:
-    server.script = ["302"]
+    away = Reply(302, {}, {"Location": "/other.pdf"})
+    server.script = [away]
     assert fetch_pdf(server.url, anywhere) == server.pdf
-    server.script = ["302"]
+    server.script = [away]
     with pytest.raises(InputError, match=r"redirects to http://127.*, which is not an https address of a public host"):
         fetch_pdf(server.url, lambda url: url == server.url)
     with pytest.raises(InputError, match="is not an https address of a public host"):
@@ -207,21 +182,19 @@ def test_a_pdf_goes_from_a_file_into_a_prompt(
     assert "Part 2" in paper_text(toy_row, "pdf-json")
 
 
-@pytest.mark.slow
-def test_commands_add_and_list(pdf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_add_and_list(pdf: Path, toy_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LMRBENCH_CACHE", str(tmp_path / "cache"))
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return warm_cli.run([LMRBENCH, "papers", *arguments], capture_output=True, text=True, timeout=120)
+    def run(*arguments: str) -> Done:
+        return in_process("papers", *arguments, "--dataset", str(toy_dataset))
 
-    assert run("add", "dpo-preference-loss", str(pdf)).returncode == 0
-    listed = {row["paper"]: row["state"] for row in json.loads(run("list", "--json").stdout)}
-    assert len(listed) == len(load_tasks())
-    assert listed["2305.18290"].endswith("MB")
+    assert run("add", "toy-scale", str(pdf)).returncode == 0
+    [listed] = json.loads(run("list", "--json").stdout)
+    assert listed["state"].endswith("MB")
     bad = tmp_path / "bad.pdf"
     bad.write_bytes(b"nothing")
     for arguments, message in (
-        (("add", "simpo-loss", str(bad)), "is damaged or not a PDF"),
+        (("add", listed["paper"], str(bad)), "is damaged or not a PDF"),
         (("fetch", "nothing"), "'nothing' is unknown"),
     ):
         done = run(*arguments)

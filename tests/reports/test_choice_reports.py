@@ -5,13 +5,12 @@ import io
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import lmrbench_data as lmr
 from lmrbench_data.base.proportions import Share
 from lmrbench_data.dataset.build import build_rows, write_dataset
 from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
-from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED, row_sha256
+from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import record_tasks
@@ -19,6 +18,7 @@ from lmrbench_evaluate.reports.tally import ScoredAnswer
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.verdict.choices import counted_choices
 from support.command_line import in_process
+from support.toy import stamped
 from support.toy_choices import add_toy_choices
 
 #: model → what it puts in place of the first row's code
@@ -46,8 +46,7 @@ def evaluated(
     list(record_tasks(tasks, sandbox))
     rows: list[DatasetRow] = build_rows(tasks)[:1]
     if hard:
-        twin: Any = {**rows[0], "instance_id": "toy-underspecified-2", "difficulty": "hard"}
-        rows.append({**twin, "row_sha256": row_sha256(twin)})
+        rows.append(stamped(rows[0], instance_id="toy-underspecified-2", difficulty="hard"))
     folder = benchmark.parent
     write_dataset([], folder / "data", load_benchmark(benchmark), others={config: rows})
     files = golden_files_of(rows[0])

@@ -14,7 +14,7 @@ from selenium.webdriver.support.ui import Select
 
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.load import load_rows
-from lmrbench_data.loader import dataset_sha256, row_sha256
+from lmrbench_data.loader import dataset_sha256
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.answer_diff import diff_answer, split_source
@@ -24,7 +24,7 @@ from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.runs.folder import RunFolder
 from support.command_line import Done, in_process
 from support.runs import judgement, result, write_run
-from support.toy import TOY_ANSWER
+from support.toy import TOY_ANSWER, stamped
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -50,8 +50,8 @@ def page(tmp_path: Path, toy_row: dict[str, Any]) -> Callable[[list[dict[str, An
     rows = []
     categories = {"toy-one": "Evaluation Metrics", "toy-two": "Data Augmentation", "toy-three": "Data Augmentation"}
     for name, category in categories.items():
-        row = {**toy_row, "instance_id": name, "category": category, "instruction": f"About {name}. {HOSTILE[0]} " * 5}
-        rows.append({**row, "row_sha256": row_sha256(row)})
+        about = f"About {name}. {HOSTILE[0]} " * 5
+        rows.append(stamped(toy_row, instance_id=name, category=category, instruction=about))
     write_dataset(rows, tmp_path / "lmr-bench", load_benchmark())
     rows = load_rows(tmp_path / "lmr-bench")
     facts = {

@@ -3,18 +3,14 @@
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 from lmrbench_data.tasks.drafts import new_benchmark
-from support import warm_cli
+from support.command_line import Done, in_process
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "new-task"
 TASK = "01-nucleus"
-LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
-Done = subprocess.CompletedProcess[str]
 
 
 def example_benchmark(folder: Path) -> Path:
@@ -25,9 +21,9 @@ def example_benchmark(folder: Path) -> Path:
     return benchmark
 
 
-def lmrbench(folder: Path, *arguments: object, timeout: float = 300) -> Done:
+def lmrbench(folder: Path, *arguments: str | Path) -> Done:
     """Run a command in a folder."""
-    return warm_cli.run([LMRBENCH, *map(str, arguments)], cwd=folder, text=True, timeout=timeout)
+    return in_process(*arguments, cwd=folder)
 
 
 def blocks_of(page: str) -> list[tuple[str, str, str]]:

@@ -140,7 +140,7 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
             server.busy(1)
             try:
                 reply = server.reply(Request(self.path, self.headers, body, time.monotonic()))
@@ -155,6 +155,8 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(content[: len(content) - reply.cut])
             self.close_connection = bool(reply.cut)
+
+        do_GET = do_POST
 
         def log_message(self, format: str, *args: Any) -> None:
             """Write nothing to stderr, because tests read the clients' stderr."""

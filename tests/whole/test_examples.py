@@ -52,7 +52,7 @@ def test_saved_outputs_are_of_one_clean_run_in_docker() -> None:
 
 @pytest.mark.docker
 def test_example_sandbox_evaluates(docker_sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    [row] = [row for row in load_rows() if row["instance_id"] == "empathy-gap-delta"]
+    [row] = load_rows(instances=["empathy-gap-delta"])
     docker_sandbox.prepare(row["docker_image"])
     monkeypatch.syspath_prepend(EXAMPLES)
     run = lmr.evaluate("gold", tmp_path / "run", instances=[row["instance_id"]], sandbox="own_sandbox:CommandSandbox")

@@ -14,10 +14,9 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.generation.prompt import build_prompt
-from lmrbench_data.loader import row_sha256
 from lmrbench_data.tasks.manifest import load_benchmark
 from support.openai_server import Reply, Request, Server, completion
-from support.toy import TOY_ANSWER
+from support.toy import TOY_ANSWER, stamped
 
 pytestmark = pytest.mark.agents
 
@@ -31,8 +30,8 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def toy(toy_row: DatasetRow, tmp_path: Path) -> Path:
     """A dataset of five instances that are the toy task under other names."""
-    rows = [{**toy_row, "instance_id": f"toy-{name}", "paper_title": f"Paper {name}"} for name in "abcde"]
-    write_dataset([{**row, "row_sha256": row_sha256(row)} for row in rows], tmp_path / "toy", load_benchmark())
+    rows = [stamped(toy_row, instance_id=f"toy-{name}", paper_title=f"Paper {name}") for name in "abcde"]
+    write_dataset(rows, tmp_path / "toy", load_benchmark())
     return tmp_path / "toy"
 
 

@@ -17,9 +17,10 @@ from support.new_task_world import blocks_of, lmrbench
 PAGE = "private-benchmarks.md"
 
 
-def follow_the_page(folder: Path) -> dict[str, str]:
-    """Write the page's files and run its commands, in order; (command → what it printed)."""
-    printed: dict[str, str] = {}
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A folder with the page's files in which its commands ran, in order, and what each printed."""
+    folder, printed = tmp_path_factory.mktemp("page"), dict[str, str]()
     for language, title, content in blocks_of(PAGE):
         if title:
             path = folder / title
@@ -32,12 +33,13 @@ def follow_the_page(folder: Path) -> dict[str, str]:
             done = lmrbench(folder, *words)
             assert done.returncode == 0, (line, done.stdout, done.stderr)
             printed[" ".join(words[:2])] = done.stdout
-    return printed
+    return folder, printed
 
 
 @pytest.mark.slow
-def test_example_of_the_page_and_suggested_commands_work(tmp_path: Path) -> None:
-    printed = follow_the_page(tmp_path)
+def test_example_of_the_page_and_suggested_commands_work(followed: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
+    folder, printed = followed
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     assert "bleu-brevity-penalty" in printed["tasks list"]
     assert printed["dataset build"].startswith("my-bench: function: 1 row, content ")
     [row] = [json.loads(line) for line in (tmp_path / "runs" / "gold" / "results.jsonl").read_text().splitlines()]
@@ -77,8 +79,10 @@ def test_example_of_the_page_and_suggested_commands_work(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_draft_is_left_out_with_a_warning_until_it_is_recorded(tmp_path: Path) -> None:
-    follow_the_page(tmp_path)
+def test_draft_is_left_out_with_a_warning_until_it_is_recorded(
+    followed: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
+    shutil.copytree(followed[0], tmp_path, dirs_exist_ok=True)
     option = ("--benchmark", "tasks")
     draft = tmp_path / "tasks" / "02-draft"
     shutil.copytree(tmp_path / "tasks" / "01-bleu", draft, ignore=shutil.ignore_patterns("recorded"))
