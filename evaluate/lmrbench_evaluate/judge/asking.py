@@ -12,10 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.jobs import Progress
 from lmrbench_data.base.source import MalformedAnswerError
-from lmrbench_data.base.text import error_line
 from lmrbench_data.chat.budget import Budget, CostLimitError, Spent
 from lmrbench_data.chat.client import CUT, FILTERED, ChatClient, Completion, RequestError
 from lmrbench_data.chat.jobs import JobSummary, do_jobs
@@ -72,7 +70,7 @@ class Asking:
     Making one raises InputError without a key or with a malformed address; nothing has been sent.
 
     Args:
-        votes: all votes, those of an answer next to each other.
+        votes: all votes.
         progress: receives each vote; its label is that of the reply, or `judge_error`, `not_judged` or `malformed`.
     """
 
@@ -94,9 +92,8 @@ class Asking:
         self.summary = JudgeSummary(judge=self.judge)
         spent = log.spent[settings.model]
         client.budget = Budget(settings.max_cost, settings.price(), spent.cost_usd, spent.unknown)
-        self._questions: dict[AnswerKey, asyncio.Task[Question]] = {}
 
-    def run(self) -> None:
+    def run(self) -> JudgeSummary:
         """Ask the missing questions, and sum up the tokens and costs of all in the log."""
         missing = [vote for vote in self.votes if not self.log.is_done(self._key(vote))]
         self.summary.kept = len(self.votes) - len(missing)
@@ -104,6 +101,7 @@ class Asking:
         do_jobs(jobs, self.client, self.summary, self.workers, self.progress)
         spent = self.summary.spent = self.log.spent[self.judge.model]
         self.summary.cost_usd = None if spent.unknown else spent.cost_usd
+        return self.summary
 
     async def _work(self, job: Vote) -> str:
         """Ask one question, unless its outcome is certain.
@@ -113,32 +111,18 @@ class Asking:
             RequestError: there is no reply.
         """
         try:
-            question = await self._question(job)
+            question = await asyncio.to_thread(job.build)
         except MalformedAnswerError:
             self.summary.malformed.add(job.answer)
             return MALFORMED
         except NotJudgedError as error:
             return self._write(job, reason=error.outcome, error=str(error))
-        except LMRBenchError:
-            raise
-        except Exception as error:  # as of a full disk
-            problem = f"the question cannot be built ({type(error).__name__}: {error_line(error)})"
-            self._write(job, error=problem)
-            raise RequestError(problem, reached=True) from error
         if question.identical:
             self.summary.identical += 1
             if not self.prompt.identical:
                 return self._write(job, reason=IDENTICAL)
             return self._write(job, self.prompt.identical, by=BY_COMPARISON)
         return await self._ask(job, question)
-
-    async def _question(self, job: Vote) -> Question:
-        """Return the question on an answer, built once for all its votes, which follow each other in the queue."""
-        if job.answer not in self._questions:
-            while len(self._questions) > self.workers:
-                del self._questions[next(iter(self._questions))]
-            self._questions[job.answer] = asyncio.create_task(asyncio.to_thread(job.build))
-        return await self._questions[job.answer]
 
     async def _ask(self, job: Vote, question: Question) -> str:
         """Ask the model and write the outcome, even if there is no reply."""

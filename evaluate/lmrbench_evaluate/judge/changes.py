@@ -13,9 +13,6 @@ from lmrbench_data.base.source import FunctionNode, SourceError, find_function, 
 
 from .strip_remarks import code_only, names_in
 
-#: A longer string names no module.
-_MAX_NAME = 200
-
 
 class Side(NamedTuple):
     """A goal file of the candidate or of the reference, printed anew."""
@@ -126,40 +123,18 @@ def _shown(rebuilt: Mapping[str, str], name: str) -> str:
 
 
 def _reachable(files: Mapping[str, str], goals: Collection[str], cases: Sequence[str]) -> set[str]:
-    """Return the Python files that may run with the cases, because they are imported directly or indirectly.
+    """Return the Python files that may run with the cases: those that they mention, directly or indirectly.
 
-    `import more` reaches every `more.py` in any folder, and so does the string `"more"`, which could name an import.
+    The word `more` reaches every `more.py` and `more/__init__.py`, in an import as in a string or a remark.
     """
-    by_stem: dict[str, list[str]] = {}
+    by_stem: dict[str, set[str]] = {}
     for path in files:
         parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
         if path.endswith(".py") and all(part.isidentifier() for part in parts):
-            by_stem.setdefault(parts[-1], []).append(path)
-    reached = set(goals)
-    waiting = [*(files[path] for path in goals), *cases]
+            by_stem.setdefault(parts[-1], set()).add(path)
+    reached, waiting = set(goals), [*(files[path] for path in goals), *cases]
     while waiting:
-        for name in _module_names(waiting.pop()):
-            new = [path for path in by_stem.get(name, ()) if path not in reached]
-            reached.update(new)
-            waiting += [files[path] for path in new]
+        for name in names_in(waiting.pop()) & by_stem.keys():
+            waiting += [files[path] for path in by_stem[name] - reached]
+            reached |= by_stem[name]
     return reached
-
-
-def _module_names(source: str) -> Iterator[str]:
-    """Yield the parts of all names in source that could name modules."""
-    try:
-        tree = parse(source)
-    except SourceError:
-        return
-    for node in ast.walk(tree):
-        match node:
-            case ast.Import():
-                names = [alias.name for alias in node.names]
-            case ast.ImportFrom():
-                names = [node.module or "", *(alias.name for alias in node.names)]
-            case ast.Constant(value=str(text)) if len(text) <= _MAX_NAME:
-                names = [text.removesuffix(".py").replace("/", ".")]
-            case _:
-                continue
-        for name in names:
-            yield from filter(None, name.split("."))

@@ -53,9 +53,7 @@ def judge_predictions(
     if len(configs) != 1:
         raise InputError(f"{settings.run}: methods and single functions are judged apart")
     with JudgementLog.open(settings.run / FILE) as log:
-        asking = Asking(settings, prompt_of(*configs), list(_votes(settings, rows)), log, progress)
-        asking.run()
-        return asking.summary
+        return Asking(settings, prompt_of(*configs), list(_votes(settings, rows)), log, progress).run()
 
 
 def _votes(settings: JudgeSettings, rows: Mapping[str, DatasetRow]) -> Iterator[Vote]:

@@ -3,7 +3,7 @@
 The sections up to the repository are the same for all answers to an instance, so that servers can cache them.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lmrbench_data.base.errors import InputError, LMRBenchError
@@ -30,6 +30,7 @@ MAX_PAPER = 40_000
 #: The masked repository; the largest of the benchmark has 63,446.
 MAX_REPOSITORY = 400_000
 
+NO_CONTRACT = "The candidate was given no contract."
 #: Reasons why an answer that can be applied is not judged. The answer itself is the cause, so they count against it.
 TOO_LONG, NOT_PLAIN = "too long", "cannot be shown"
 
@@ -56,24 +57,6 @@ class Material(NamedTuple):
     """The answer's code is the reference's."""
 
 
-class _Context(NamedTuple):
-    """An instance and an answer to it, from which each section is rendered."""
-
-    row: DatasetRow
-    track: str
-    masked: Mapping[str, File]
-    pairs: Sequence[Pair]
-    others: Sequence[tuple[str, str]]
-    """Name and text of each other changed file that may run."""
-    hidden: int
-    """Number of other changed files."""
-    code: str
-
-    def label(self, path: str, name: str = "") -> str:
-        """Return a goal file or function as it stands in a marker; empty if there is one goal function only."""
-        return f" {harmless(path)}{name and f'::{name}'}" if is_method(self.row) else ""
-
-
 def gather(row: DatasetRow, prediction: Prediction, version: str, said: str = "") -> Material:
     """Gather the material on an answer: paper, instruction, repository, and the candidate's code beside the reference.
 
@@ -85,8 +68,8 @@ def gather(row: DatasetRow, prediction: Prediction, version: str, said: str = ""
         MalformedAnswerError, NotJudgedError: as `build_question`.
     """
     masked, files, goals = read_archive(row["repo_archive"]), rebuild(row, prediction), goals_of(row)
-    changed = [path for path in sorted(masked.keys() | files.keys()) if masked.get(path) != files.get(path)]
-    changed = [path for path in changed if path not in goals]
+    paths = sorted((masked.keys() | files.keys()) - goals.keys())
+    changed = [path for path in paths if masked.get(path) != files.get(path)]
     cases = {name: file for name, file in read_archive(row["tests_archive"]).items() if name.endswith(".py")}
     texts = [_texts(masked), _texts(files), golden_files_of(row), goals, changed, list(_texts(cases).values())]
     try:
@@ -105,8 +88,19 @@ def gather(row: DatasetRow, prediction: Prediction, version: str, said: str = ""
     shown = _shortened(others, MAX_OTHER_FILES)
     parts = [*filter(None, [*functions, *rests, *(text for pair in shown for text in pair), said])]
     code = boundary(row["instance_id"], version, *parts)
-    context = _Context(row, prediction.track, masked, pairs, shown, len(changed) - len(others), code)
-    values = {name: render(context) for name, render in SECTIONS.items()}
+    hidden = len(changed) - len(others)
+    has_contract = prediction.track == CONTRACT and "contract" in row
+    values = {
+        "goal_function": ", ".join(name for names in goals.values() for name in names),
+        "goal_file": ", ".join(goals),
+        "goals": "\n".join(f"- `{path}`: {', '.join(f'`{name}`' for name in names)}" for path, names in goals.items()),
+        "paper": enclose("SUMMARY OF THE PAPER", without_middle(row["paper_text"].strip(), MAX_PAPER)),
+        "instruction": enclose("INSTRUCTION", row["instruction"].strip()),
+        "repository": _repository(masked),
+        "contract": enclose("CONTRACT", row["contract"].strip()) if has_contract else NO_CONTRACT,
+        "code": code,
+        **_code_sections(pairs, shown, hidden, code, has_paths=is_method(row)),
+    }
     return Material(values, parts, code, not changed and all(pair.identical for pair in pairs))
 
 
@@ -136,64 +130,15 @@ def _shortened(files: Sequence[tuple[str, str]], limit: int) -> list[tuple[str, 
 # --- sections ---------------------------------------------------------------------------------------------------------
 
 
-def _goals(context: _Context) -> str:
-    goals = goals_of(context.row).items()
-    return "\n".join(f"- `{path}`: {', '.join(f'`{name}`' for name in names)}" for path, names in goals)
-
-
-def _paper(context: _Context) -> str:
-    return enclose("SUMMARY OF THE PAPER", without_middle(context.row["paper_text"].strip(), MAX_PAPER))
-
-
-def _repository(context: _Context) -> str:
+def _repository(masked: Mapping[str, File]) -> str:
     """Show all files of the masked repository; those that are not text by their names."""
     texts = []
-    for path, file in context.masked.items():
+    for path, file in masked.items():
         try:
             texts.append((path, file.data.decode("utf-8").rstrip()))
         except UnicodeDecodeError:
             texts.append((path, f"[{len(file.data)} bytes that are not text]"))
     return _numbered("FILE OF THE REPOSITORY", _shortened(texts, MAX_REPOSITORY))
-
-
-def _contract(context: _Context) -> str:
-    if context.track == CONTRACT and "contract" in context.row:
-        return enclose("CONTRACT", context.row["contract"].strip())
-    return "The candidate was given no contract."
-
-
-def _reference_rest(context: _Context) -> str:
-    blocks = [
-        enclose(f"WHAT ELSE THE REFERENCE CHANGES IN ITS FILE{context.label(pair.path)}", pair.reference.rest)
-        for pair in context.pairs
-        if pair.reference.rest
-    ]
-    return "\n\n".join(blocks) or "The reference changes nothing but the goal functions."
-
-
-def _candidate_rest(context: _Context) -> str:
-    blocks = [
-        enclose(f"WHAT ELSE THE CANDIDATE CHANGES IN ITS FILE{context.label(pair.path)}", rest, context.code)
-        for pair in context.pairs
-        if (rest := pair.candidate.rest)
-    ]
-    blocks += filter(None, [_numbered("CANDIDATE'S CHANGE OF ANOTHER FILE", context.others, context.code)])
-    if context.hidden:
-        blocks.append(
-            f"The candidate also changed {context.hidden} of the repository's other files, which are not shown."
-        )
-    return "\n\n".join(blocks) or "The candidate changes nothing but the goal functions."
-
-
-def _functions(context: _Context) -> str:
-    """Show each goal function of the reference, and the candidate's below it."""
-    return "\n\n".join(
-        f"{enclose(f'REFERENCE FUNCTION{label}', source)}\n\n"
-        f"{enclose(f'CANDIDATE FUNCTION{label}', pair.candidate.functions[name], context.code)}"
-        for pair in context.pairs
-        for name, source in pair.reference.functions.items()
-        for label in [context.label(pair.path, name)]
-    )
 
 
 def _numbered(kind: str, files: Iterable[tuple[str, str]], code: str = "") -> str:
@@ -205,17 +150,38 @@ def _numbered(kind: str, files: Iterable[tuple[str, str]], code: str = "") -> st
     return "\n\n".join(blocks)
 
 
-#: Name in a template → how the section is rendered.
-SECTIONS: dict[str, Callable[[_Context], str]] = {
-    "goal_function": lambda context: ", ".join(name for names in goals_of(context.row).values() for name in names),
-    "goal_file": lambda context: ", ".join(goals_of(context.row)),
-    "goals": _goals,
-    "paper": _paper,
-    "instruction": lambda context: enclose("INSTRUCTION", context.row["instruction"].strip()),
-    "repository": _repository,
-    "contract": _contract,
-    "reference_rest": _reference_rest,
-    "code": lambda context: context.code,
-    "candidate_rest": _candidate_rest,
-    "functions": _functions,
-}
+def _code_sections(
+    pairs: Sequence[Pair], others: Sequence[tuple[str, str]], hidden: int, code: str, *, has_paths: bool
+) -> dict[str, str]:
+    """Show the reference's and the candidate's code by name of the section.
+
+    Args:
+        others: name and text of each other changed file that may run.
+        hidden: number of other changed files.
+        has_paths: whether markers name files and functions, of which there are several.
+    """
+
+    def changes(who: str, sides: Iterable[tuple[str, Side]], code: str, *more: str) -> str:
+        kind = f"WHAT ELSE THE {who.upper()} CHANGES IN ITS FILE"
+        blocks = [enclose(kind + label(path), side.rest, code) for path, side in sides if side.rest]
+        return "\n\n".join(filter(None, [*blocks, *more])) or f"The {who} changes nothing but the goal functions."
+
+    def label(path: str, name: str = "") -> str:
+        return f" {harmless(path)}{name and f'::{name}'}" if has_paths else ""
+
+    return {
+        "reference_rest": changes("reference", ((pair.path, pair.reference) for pair in pairs), ""),
+        "candidate_rest": changes(
+            "candidate",
+            ((pair.path, pair.candidate) for pair in pairs),
+            code,
+            _numbered("CANDIDATE'S CHANGE OF ANOTHER FILE", others, code),
+            f"The candidate also changed {hidden} of the repository's other files, which are not shown." * bool(hidden),
+        ),
+        "functions": "\n\n".join(
+            f"{enclose(f'REFERENCE FUNCTION{label(pair.path, name)}', source)}\n\n"
+            f"{enclose(f'CANDIDATE FUNCTION{label(pair.path, name)}', pair.candidate.functions[name], code)}"
+            for pair in pairs
+            for name, source in pair.reference.functions.items()
+        ),
+    }

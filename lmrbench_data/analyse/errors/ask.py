@@ -83,6 +83,4 @@ def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeS
             question = functools.partial(build_question, rows[item.instance_id], item, results[key])
             votes.setdefault(key, Vote(key, 0, question))
     with DiagnosisLog.open(settings.run / FILE) as log:
-        asking = Asking(settings, PROMPT, list(votes.values()), log, progress)
-        asking.run()
-        return asking.summary
+        return Asking(settings, PROMPT, list(votes.values()), log, progress).run()
