@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 
@@ -11,7 +10,7 @@ import pytest
 from lmrbench_data.base.child import Child, clean_environment, frame
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.limited_calls import Limits, call_limited, call_on_answer
-from support.sandboxes import until
+from support.sandboxes import is_running, until
 
 
 def python(code: str) -> Child:
@@ -54,12 +53,7 @@ def test_grandchildren_die_with_the_child() -> None:
     with python(code) as child:
         grandchild = int.from_bytes(child.read_frame(4, within(30)) or b"", "big")
         os.kill(grandchild, 0)
-    assert until(lambda: not _is_running(grandchild), 10)
-
-
-def _is_running(process: int) -> bool:
-    found = subprocess.run(["ps", "-p", str(process), "-o", "stat="], capture_output=True, text=True).stdout.strip()
-    return bool(found) and not found.startswith("Z")
+    assert until(lambda: not is_running(grandchild), 10)
 
 
 def test_children_inherit_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,3 +42,10 @@ def processes_with(mark: str) -> list[int]:
             if mark.encode() in path.read_bytes().split(b"\0"):
                 found.append(int(path.parent.name))
     return found
+
+
+def is_running(process: str | int) -> bool:
+    """Return whether a process exists and has not ended."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False

@@ -1,14 +1,9 @@
 """Outputs leave the sandbox unchanged, every difference is noticed, and hostile bytes can only fail to decode."""
 
-import contextlib
 import copy
 import json
 import math
 import re
-import resource
-import subprocess
-import sys
-import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -110,7 +105,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(values)
 def test_a_value_equals_itself_after_the_way_out(value: Any) -> None:
     for comparison in (DEFAULT, EXACT, Comparison({"unordered": True}), Comparison({"sign_invariant": True})):
@@ -367,14 +362,6 @@ def check_hostile(payload: bytes, expected: Any) -> None:
         assert message is None or (len(message) < 1000 and "\n" not in message)
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.binary(max_size=300))
-def test_random_bytes_are_refused(data: bytes) -> None:
-    check_hostile(data, through(SAMPLE))
-    with contextlib.suppress(StreamError):
-        assert all(isinstance(frame, Frame) for frame in read_frames(data))
-
-
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_damaged_payloads_are_refused_or_differ(data: st.DataObject) -> None:
@@ -422,7 +409,7 @@ junk = st.recursive(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(junk, st.sampled_from([SAMPLE, [1], pd.DataFrame({"a": [1]}), pd.Series([1]), {"k"}, np.array([None])]))
 def test_trees_of_any_form_are_refused_or_compared(tree: Any, expected: Any) -> None:
     npy = encode(np.arange(3.0)).partition(b"\n")[2]
@@ -504,49 +491,6 @@ def test_frames_that_are_none_end_the_stream(header: bytes) -> None:
     assert next(stream) == Frame("a", 0, "output", b"payload")
     with pytest.raises(StreamError):
         next(stream)
-
-
-def test_a_small_stream_cannot_take_much_memory() -> None:
-    """64 MiB, the most that a sandbox may send, in the forms that grow most; decoded in a process limited to 1 GiB."""
-    program = """
-        import json, resource, sys, time
-        from lmrbench_evaluate.verdict.decode import StreamError, decode, read_frames
-        SIZE = 64 * 2**20
-        bf16 = b"\\x93NUMPY\\x01\\x00" + (118).to_bytes(2, "little")
-        bf16 += b"{'descr': '<i2', 'fortran_order': False, 'shape': (4000000,), }".ljust(117) + b"\\n"
-        bf16 += bytes(8_000_000)
-        items = ",".join(['{"tensor": 0, "dtype": "bfloat16"}'] * 5000)
-        reuse = '{"tree": {"list": [%s]}, "arrays": [%d]}\\n' % (items, len(bf16))
-        frame = b'{"case":"a","seed":0,"kind":"o","size":0}\\n'
-        attacks = [
-            (decode, b'{"tree": [' + b"[]," * (SIZE // 3) + b'[]], "arrays": []}\\n'),
-            (decode, b'{"tree": [' + b"{}," * (SIZE // 3) + b'{}], "arrays": []}\\n'),
-            (decode, b'{"tree": {"list": [' + b'{"":0},' * 400_000 + b'{}]}, "arrays": []}\\n'),
-            (decode, b'{"tree": 0, "arrays": [' + b"0," * (SIZE // 2) + b"0]}\\n"),
-            (decode, reuse.encode() + bf16),
-            (lambda data: list(read_frames(data)), frame * (SIZE // len(frame))),
-        ]
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        for attack, data in attacks:
-            started = time.monotonic()
-            try:
-                attack(data)
-            except StreamError:
-                pass
-            else:
-                sys.exit(f"taken: {data[:60]!r}")
-            print(time.monotonic() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-    """
-    limit = 3 * 2**30  # of address space, libraries included
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
-    )
-    assert done.returncode == 0, done.stderr
-    grown_kib = max(float(line.split()[1]) for line in done.stdout.splitlines())
-    assert grown_kib < 700 * 1024
 
 
 @pytest.mark.parametrize(
