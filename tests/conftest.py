@@ -161,10 +161,19 @@ def bwrap_sandbox() -> Iterator[Sandbox]:
 ZYGOTES = [pytest.param("docker", marks=pytest.mark.docker), pytest.param("bwrap", marks=pytest.mark.bwrap)]
 
 
+def _another(request: pytest.FixtureRequest, wall: str) -> Any:
+    """Return a new sandbox of a kind; bubblewrap tries the imports of an environment, which take seconds, once."""
+    known: Any = request.getfixturevalue(f"{wall}_sandbox")
+    made = type(known)()
+    if wall == "bwrap":
+        made._packages = known._packages
+    return made
+
+
 def _shared(request: pytest.FixtureRequest, wall: str) -> Iterator[Sandbox]:
     from lmrbench_evaluate.sandbox.shared import SharedSandbox
 
-    with SharedSandbox(type(request.getfixturevalue(f"{wall}_sandbox"))()) as sandbox:
+    with SharedSandbox(_another(request, wall)) as sandbox:
         yield sandbox
 
 
@@ -183,7 +192,7 @@ def bwrap_shared_sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
 @pytest.fixture(params=ZYGOTES)
 def wall(request: pytest.FixtureRequest) -> Any:
     """A sandbox of its own for zygotes, of each kind in turn."""
-    return type(request.getfixturevalue(f"{request.param}_sandbox"))()
+    return _another(request, request.param)
 
 
 @pytest.fixture(scope="session", params=ZYGOTES)

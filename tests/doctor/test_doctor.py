@@ -69,16 +69,6 @@ def test_healthy_machine_and_missing_image(docker_sandbox: Sandbox, toy_benchmar
     assert lines[-1] == "Evaluation can work here."
 
 
-@pytest.mark.nightly  # the other sandbox takes seconds to prepare
-def test_machine_without_engine_uses_another_sandbox() -> None:
-    status, findings = doctor(**NO_ENGINE)
-    assert status == 0
-    assert findings["engine"][0]["severity"] == findings["sandbox"][0]["severity"] == "note"
-    assert "Connection refused" in findings["engine"][0]["text"]
-    assert "leaderboard" in findings["sandbox"][0]["text"]
-    assert "image" not in findings
-
-
 def test_machine_without_engine_and_packages_has_a_problem(toy_benchmark: Path) -> None:
     requirements = toy_benchmark / "environments" / "torch-cpu" / "requirements.txt"
     requirements.write_text(requirements.read_text().replace("numpy==", "no-such-package==1.0\nnumpy==", 1))

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from lmrbench_evaluate.runs import ray_engine
 from lmrbench_evaluate.runs.ray_engine import RayEngine
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from support.command_line import PROGRAM
+from support.sandboxes import until
 from support.toy import IN_CI
 
 #: On a busy machine, the start of a node takes several tries.
@@ -123,7 +123,7 @@ class Driver:
         return subprocess.Popen(command, cwd=self.folder, start_new_session=True, **pipes)
 
     def wait_for_rows(self, count: int) -> None:
-        assert until(lambda: self.results.exists() and self.results.read_bytes().count(b"\n") >= count)
+        assert until(lambda: self.results.exists() and self.results.read_bytes().count(b"\n") >= count, 120)
 
     def rows(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.results.read_text().splitlines()]
@@ -136,15 +136,6 @@ def driver(cluster: Any, tmp_path: Path, toy_row: DatasetRow) -> Driver:
 
 def names(number: int) -> dict[str, Any]:
     return {"instance_id": "toy-scale", "model_name_or_path": "m", "track": "paper", "sample": number}
-
-
-def until(condition: Callable[[], bool], seconds: float = 120) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 @pytest.mark.nightly

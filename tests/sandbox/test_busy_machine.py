@@ -47,11 +47,11 @@ def scale(values, factor):
 
 @pytest.fixture
 def starved(docker_sandbox: DockerSandbox, toy_row: DatasetRow) -> Iterator[None]:
-    """Containers get about a seventh of a processor: another one, with more weight, burns the rest."""
+    """Containers get about a quarter of a processor: another one, with more weight, burns the rest."""
     cores = os.cpu_count() or 1
     burn = f"import os\nfor _ in range({cores - 1}): os.fork() or exec('while True: pass')\nwhile True: pass"
     api = connect()
-    host = api.create_host_config(cpu_shares=6 * 1024 * cores, init=False)
+    host = api.create_host_config(cpu_shares=3 * 1024 * cores, init=False)
     labels = {RUN_LABEL: docker_sandbox.run_id}  # removed with the sandbox if this process is killed
     docker_sandbox.prepare(toy_row["docker_image"])
     burner = api.create_container(toy_row["docker_image"], ["python", "-c", burn], host_config=host, labels=labels)[
@@ -66,19 +66,14 @@ def starved(docker_sandbox: DockerSandbox, toy_row: DatasetRow) -> Iterator[None
 
 @pytest.mark.docker
 @pytest.mark.timeout(180)
-def test_answer_that_waits_for_the_machine_passes(starved: None, try_in_docker: Callable[..., Verdict]) -> None:
+def test_answer_on_a_busy_machine_passes_or_has_no_verdict(
+    starved: None, try_in_docker: Callable[..., Verdict], monkeypatch: pytest.MonkeyPatch
+) -> None:
     verdict = try_in_docker(burning(0.15), timeout_s=2)
     assert verdict.status is Status.PASSED, verdict.reason()
     assert verdict.cpu_s is not None
     assert 0.6 <= verdict.cpu_s < 2 < verdict.duration_s
-
-
-@pytest.mark.docker
-@pytest.mark.timeout(180)
-def test_answer_on_an_overloaded_machine_has_no_verdict(
-    starved: None, try_in_docker: Callable[..., Verdict], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(meter, "WALL_LEAST_S", 3.0)
+    monkeypatch.setattr(meter, "WALL_LEAST_S", 2.0)
     monkeypatch.setattr(meter, "WALL_FACTOR", 1.0)
     verdict = try_in_docker(burning(0.5), timeout_s=2)
     assert (verdict.status, verdict.cause) == (Status.INFRA_ERROR, Cause.OVERLOAD), verdict.reason()

@@ -19,6 +19,7 @@ from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.docker_client import RUN_LABEL, connect
 from lmrbench_evaluate.sandbox.images import ensure_image
 from support.sandboxes import processes_with, until, workspace_of
+from support.toy import containers_of
 
 pytestmark = pytest.mark.docker
 
@@ -86,15 +87,11 @@ def test_container_stopped_from_outside_is_an_infra_error(image: str, start: Cal
         sandboxes = [opened.enter_context(DockerSandbox()) for _ in ways]
         runs = [start(sandbox, image, "import time; time.sleep(50)") for sandbox in sandboxes]
         for sandbox, run, stop in zip(sandboxes, runs, ways, strict=True):
-            assert until(lambda sandbox=sandbox: bool(_running(sandbox.run_id)))  # type: ignore[misc]
+            assert until(lambda sandbox=sandbox: bool(containers_of(sandbox.run_id)))  # type: ignore[misc]
             [container] = _containers(sandbox.run_id)
             stop(container)
             assert isinstance(run.exception(20), InfraError)
             assert _containers(sandbox.run_id) == []
-
-
-def _running(run_id: str) -> list[Any]:
-    return list(connect().containers(filters={"label": f"{RUN_LABEL}={run_id}", "status": "running"}))
 
 
 HARNESS = """
@@ -126,7 +123,7 @@ def test_killed_harness_leaves_no_container(group: bool, image: str, tmp_path: P
         harness.stdin.write(workspace_of("import time; time.sleep(50)"))
         harness.stdin.close()
         run_id = harness.stdout.readline().decode().strip()
-        assert until(lambda: bool(_running(run_id)))
+        assert until(lambda: bool(containers_of(run_id)))
         if group:  # as a batch system ends a job: every process gets a signal, then the harness is killed
             assert until(lambda: bool(processes_with(run_id)))
             [reaper] = processes_with(run_id)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from lmrbench_evaluate.verdict.verdict import Verdict
 
 PODMAN = "podman" in os.environ.get("DOCKER_HOST", "")
 LOOK = """
-import json, os, resource
+import json, os, resource, subprocess, sys
 
 def text(path):
     try:
@@ -55,6 +56,8 @@ seen = {
     "core": resource.getrlimit(resource.RLIMIT_CORE),
     "files": resource.getrlimit(resource.RLIMIT_NOFILE),
     "environment": dict(os.environ),
+    # Of this process, and of one that it starts.
+    "hashes": [hash("text"), int(subprocess.check_output([sys.executable, "-c", "print(hash('text'))"]))],
 }
 if not os.path.exists("/tmp/seen"):
     open("/tmp/seen", "w").close()
@@ -130,3 +133,9 @@ def test_environment_reveals_nothing_of_the_harness(seen: dict[str, Any]) -> Non
     names = {name for name in seen["environment"] if not name.startswith(("PYTHON_", "OMP_", "MKL_", "OPENBLAS_"))}
     assert names <= allowed
     assert "/work" in seen["environment"]["HOME"]
+
+
+def test_hashes_are_those_of_seed_0(seen: dict[str, Any]) -> None:
+    """Verdicts on answers that iterate over sets hung on chance."""
+    code = [sys.executable, "-c", "print(hash('text'))"]
+    assert seen["hashes"] == [int(subprocess.check_output(code, env={"PYTHONHASHSEED": "0"}))] * 2
