@@ -7,7 +7,7 @@ them as "Binary files differ", which cannot be applied, and no test reaches them
 import glob
 import re
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path, PurePosixPath
 
 from lmrbench_data.base.archive import IGNORED_PARTS, read_tree
@@ -25,10 +25,9 @@ MAX_PATCHED_DEPTH = 32
 _CACHES = IGNORED_PARTS | {".hypothesis", ".ipynb_checkpoints", ".cache", ".coverage", ".tox", ".nox"}
 #: Extensions of files that Python imports.
 IMPORTED = (".py", ".so", ".pyd", ".pth", ".zip", ".egg", ".whl")
-_COLOUR = r"\x1b\[[0-9;]*[A-Za-z]"
-#: Options of git to try in order. Models miscount lines, but recounting would read `--- a/next_file` as a removed line;
-#: editors cut blank lines at the end, and git wants context on both sides of a change.
-_OPTIONS = ((), ("--recount",), ("--recount", "--unidiff-zero"))
+#: Options for a patch that git refuses. Models miscount lines, but recounting would read `--- a/next_file` as a removed
+#: line; editors cut blank lines at the end, and git wants context on both sides of a change.
+_LENIENT = ("--recount", "--unidiff-zero")
 
 
 def apply_patch(files: Mapping[str, File], patch: str, notes: list[str]) -> dict[str, File]:
@@ -38,7 +37,7 @@ def apply_patch(files: Mapping[str, File], patch: str, notes: list[str]) -> dict
     `.gitattributes` have no effect, not even those in the patch.
 
     Args:
-        notes: receives a line for what was repaired, and for what was left out.
+        notes: receives a line for what was ignored, and for what was left out.
 
     Raises:
         MalformedAnswerError: it does not apply, or leaves entries other than plain files of reasonable size.
@@ -74,15 +73,20 @@ def is_cache(name: str) -> bool:
 
 
 def _apply_or_repair(patch: str, files: Mapping[str, File], folder: Path) -> tuple[Mapping[str, File], list[str]]:
-    """Write the files and apply the first version of a patch that git accepts.
+    """Write the files and apply a patch: as they are, or without carriage returns at the ends of lines.
 
     Returns:
-        The files as they were written, and a line for each repair and omission.
+        The files as they were written, and a line for what was ignored and for what was left out.
     """
+    unix_patch = re.sub(r"\r+(?=\n)", "", patch)
+    unix_files = {name: file._replace(data=file.data.replace(b"\r\n", b"\n")) for name, file in files.items()}
+    versions: list[tuple[str, Mapping[str, File], list[str]]] = [(patch, files, [])]
+    if unix_patch != patch or unix_files != files:
+        versions.append((unix_patch, unix_files, ["carriage returns"]))
     reason = ""
-    for version, written, repairs in _versions(patch, files):
-        write_files(written, folder)
-        for options in _OPTIONS:
+    for options, lenience in (((), []), (_LENIENT, ["line counts and missing context"])):
+        for version, written, ignored in versions:
+            write_files(written, folder)
             try:
                 left_out = _apply(version, files, folder, *options)
             except GitLimitError as error:
@@ -92,25 +96,9 @@ def _apply_or_repair(patch: str, files: Mapping[str, File], folder: Path) -> tup
             except LoadError as error:
                 reason = reason or str(error)
             else:
-                if options == _OPTIONS[-1]:
-                    repairs.append("context that is missing at the end of a hunk ignored")
-                return written, [*([f"the patch was repaired: {', '.join(repairs)}"] if repairs else []), *left_out]
+                ignored += lenience
+                return written, [*([f"ignored in the patch: {', '.join(ignored)}"] if ignored else []), *left_out]
     raise MalformedAnswerError(f"the patch does not apply: {reason}")
-
-
-def _versions(patch: str, files: Mapping[str, File]) -> Iterator[tuple[str, Mapping[str, File], list[str]]]:
-    """Yield patch, files and repairs: as they are, without what terminals add, and without line ends of Windows."""
-    yield patch, files, []
-    repairs = []
-    for pattern, repair in ((_COLOUR, "terminal colours removed"), (r"\r+(?=\n)", "carriage returns removed")):
-        patch, count = re.subn(pattern, "", patch)
-        if count:
-            repairs.append(repair)
-    if repairs:
-        yield patch, files, repairs
-    unix = {name: file._replace(data=file.data.replace(b"\r\n", b"\n")) for name, file in files.items()}
-    if unix != files:
-        yield patch, unix, [*repairs, "carriage returns of the repository's files restored"]
 
 
 def _apply(patch: str, files: Collection[str], folder: Path, *options: str) -> list[str]:
