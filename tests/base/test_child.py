@@ -1,4 +1,4 @@
-"""Child processes: deadlines, bounded frames, the whole group killed, and no secret inherited."""
+"""Child processes: bounded frames, the whole group killed, no secret inherited; see also `test_exploit_parser`."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from lmrbench_data.base.child import Child, clean_environment, frame
+from lmrbench_data.base.child import Child, clean_environment
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.limited_calls import Limits, call_limited, call_on_answer
 from support.sandboxes import is_running, until
@@ -21,29 +21,12 @@ def within(seconds: float) -> float:
     return time.monotonic() + seconds
 
 
-def test_frames_arrive_whole_however_they_are_split() -> None:
-    code = "import sys, time; out = sys.stdout.buffer\n"
-    code += f"for byte in {frame(b'one') + frame(b'') + frame(b'three')!r}: out.write(bytes([byte])); out.flush()"
-    with python(code) as child:
-        assert [child.read_frame(5, within(30)) for _ in range(4)] == [b"one", b"", b"three", None]
-        assert child.process.wait() == 0
-
-
 def test_a_frame_is_refused_before_it_is_read() -> None:
     with python("import sys; sys.stdout.buffer.write(b'\\x7f' + bytes(7)); sys.stdout.flush(); input()") as child:
         with pytest.raises(OverflowError):
             child.read_frame(1000, within(30))
         assert child.process.poll() is None
     assert child.process.returncode == -signal.SIGKILL
-
-
-def test_neither_a_deaf_nor_a_mute_child_is_waited_for() -> None:
-    with python("import time; time.sleep(60)") as child:
-        for action in (lambda: child.send(bytes(2**20), within(0.2)), lambda: child.read_frame(9, within(0.2))):
-            started = time.monotonic()
-            with pytest.raises(TimeoutError):
-                action()
-            assert time.monotonic() - started < 10
 
 
 def test_grandchildren_die_with_the_child() -> None:

@@ -1,6 +1,7 @@
-"""Predictions load from every kind of source: pipes, compressed files, saved datasets, rows in memory."""
+"""Predictions load from other sources than files of text: pipes, tables, saved datasets, rows in memory."""
 
 import gzip
+import io
 import json
 import subprocess
 import sys
@@ -17,23 +18,18 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.predictions.reading import read_predictions
 from lmrbench_evaluate.predictions.sources import BadRow
-from support import warm_cli
+from support.command_line import Done, in_process
 from support.toy import TOY_ANSWER
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 ROWS: dict[str, Any] = {"toy-scale": {}, "toy-shift": {}}
 CODE = "def scale(values, factor):\n    return values\n"
-#: Some answers have no sample.
+NAMES = {"instance_id": "toy-scale", "model_name_or_path": "m"}
+#: The last answer has no sample.
 THEIRS = [
-    {"instance_id": "toy-scale", "function": CODE, "model_name_or_path": "m", "sample": 0, "metadata": {"cost": 0.5}},
-    {
-        "instance_id": "toy-scale",
-        "function": "x = 1",
-        "model_name_or_path": "m",
-        "sample": 3,
-        "metadata": {"cost": 0.1},
-    },
-    {"instance_id": "toy-shift", "function": "x = 2", "model_name_or_path": "m", "sample": None, "metadata": None},
+    {**NAMES, "function": CODE, "sample": 0, "metadata": {"cost": 0.5}},
+    {**NAMES, "function": "x = 1", "sample": 3, "metadata": {"cost": 0.1}},
+    {**NAMES, "instance_id": "toy-shift", "function": "x = 2", "sample": None, "metadata": None},
 ]
 OURS = [
     Prediction("toy-scale", "m", "function", CODE, 0, metadata={"cost": 0.5}),
@@ -47,19 +43,17 @@ def read(source: Any) -> list[Prediction | BadRow]:
     return list(read_predictions(source, ROWS))
 
 
-def said(done: subprocess.CompletedProcess[Any]) -> str:
-    """The one line that a command printed, apart from the usual warning about the local sandbox."""
-    text = done.stderr if isinstance(done.stderr, str) else done.stderr.decode()
+def evaluate(data: bytes, folder: Path, *arguments: str) -> Done:
+    """Run `lmrbench evaluate` with this standard input."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        return in_process("evaluate", *arguments, "--sandbox", "local", cwd=folder)
+
+
+def said(text: str) -> str:
+    """Return the one line that a command printed, apart from the usual warning about the local sandbox."""
     [line] = [line for line in text.splitlines() if not line.startswith("warning: the `local` sandbox")]
-    return str(line)
-
-
-def _write(name: str, content: bytes) -> Callable[[Path], Any]:
-    def make(folder: Path) -> Path:
-        (folder / name).write_bytes(content)
-        return folder / name
-
-    return make
+    return line
 
 
 def _parquet(folder: Path) -> Path:
@@ -80,10 +74,6 @@ def _saved_splits(folder: Path) -> Path:
 
 
 SOURCES: dict[str, Callable[[Path], Any]] = {
-    "lines": _write("theirs.jsonl", LINES),
-    "lines, gzipped": _write("theirs.jsonl.gz", gzip.compress(LINES)),
-    "a list": _write("theirs.json", json.dumps(THEIRS).encode()),
-    "by instance": _write("theirs.json", json.dumps({str(number): row for number, row in enumerate(THEIRS)}).encode()),
     "Parquet of pandas": _parquet,
     "saved dataset": _saved,
     "saved splits": _saved_splits,
@@ -94,7 +84,7 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.mark.parametrize("kind", SOURCES)
-def test_rows_are_read_from_every_kind_of_source(kind: str, tmp_path: Path) -> None:
+def test_rows_are_read_from_every_kind_of_table(kind: str, tmp_path: Path) -> None:
     assert read(SOURCES[kind](tmp_path)) == OURS
 
 
@@ -106,9 +96,9 @@ def test_rows_without_a_column_of_answers_are_an_error_that_names_their_columns(
             read(source)
         assert "instance_id, model_name_or_path, response, " in str(error.value)
     (tmp_path / "rows.jsonl").write_text(json.dumps({**rows[0], "instance_id": "empathy-gap-delta"}))
-    done = warm_cli.run([LMRBENCH, "evaluate", "rows.jsonl", "--sandbox", "local"], cwd=tmp_path)
+    done = evaluate(b"", tmp_path, "rows.jsonl")
     assert done.returncode == 1
-    assert said(done).startswith("error: predictions 'rows.jsonl': no row has an answer; its columns are ")
+    assert said(done.stderr).startswith("error: predictions 'rows.jsonl': no row has an answer; its columns are ")
     assert [
         bool(row.problem) for row in read([*rows, {**rows[0], "function": CODE}]) if isinstance(row, Prediction)
     ] == [True, True, True, False]
@@ -120,44 +110,41 @@ def test_piped_rows_are_a_run_like_any_other(toy_dataset: Path, tmp_path: Path) 
     row = {"instance_id": "toy-scale", "function": TOY_ANSWER, "model_name_or_path": "m", "sample": 0}
     first = json.dumps(row).encode() + b"\n{\n"
     second = json.dumps(row).encode() + b"\n" + json.dumps({**row, "function": "x", "sample": 1}).encode()
-    flags = ["--dataset", str(toy_dataset), "--sandbox", "local"]
 
-    def pipe(data: bytes, *more: str) -> subprocess.CompletedProcess[bytes]:
-        line = [LMRBENCH, "evaluate", "-", *flags, *more]
-        return subprocess.run(line, input=data, cwd=tmp_path, capture_output=True, timeout=120)
+    def pipe(data: bytes, *more: str) -> Done:
+        return evaluate(data, tmp_path, "-", "--dataset", str(toy_dataset), *more)
 
     done = pipe(first)
     assert done.returncode == 1
-    assert b"warning: bad row: stdin:2: not JSON" in done.stderr
+    assert "warning: bad row: stdin:2: not JSON" in done.stderr
     [run] = (tmp_path / "runs").iterdir()
     assert run.name.startswith("stdin-")
     facts = json.loads((run / "run.json").read_text())
     assert facts["predictions"] == "stdin"
     assert [json.loads(line)["status"] for line in (run / "results.jsonl").read_text().splitlines()] == ["passed"]
     again = pipe(first)
-    assert b"1 of 1 predictions were evaluated before; resuming" in again.stderr
+    assert "1 of 1 predictions were evaluated before; resuming" in again.stderr
     assert len((run / "results.jsonl").read_text().splitlines()) == 1
     other = pipe(second)
     assert other.returncode == 0, other.stderr
     assert len(list((tmp_path / "runs").iterdir())) == 2
     taken = pipe(second, "--out", str(run))
-    assert b"1 of 2 predictions were evaluated before; resuming" in taken.stderr
+    assert "1 of 2 predictions were evaluated before; resuming" in taken.stderr
     statuses = [json.loads(line)["status"] for line in (run / "results.jsonl").read_text().splitlines()]
     assert sorted(statuses) == ["malformed", "passed"]
 
 
-@pytest.mark.slow
 def test_a_pipe_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
-    def evaluate(data: bytes) -> str:
-        line = [LMRBENCH, "evaluate", "-", "--sandbox", "local"]
-        done = subprocess.run(line, input=data, cwd=tmp_path, capture_output=True, timeout=120)
+    for data, problem in (
+        (b"", "predictions 'stdin': no rows"),
+        (gzip.compress(LINES), "no row can be evaluated (stdin:1: not UTF-8 (byte 1))"),
+    ):
+        done = evaluate(data, tmp_path, "-")
         assert done.returncode == 1
-        return said(done)
-
-    assert "predictions 'stdin': no rows" in evaluate(b"")
-    assert "no row can be evaluated (stdin:1: not UTF-8 (byte 1))" in evaluate(gzip.compress(LINES))
-    closed = subprocess.run(f"{LMRBENCH} evaluate - <&-", shell=True, cwd=tmp_path, capture_output=True, timeout=120)
-    assert "standard input is closed" in said(closed)
+        assert problem in said(done.stderr)
+    command = f"{LMRBENCH} evaluate - --sandbox local <&-"
+    closed = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert "standard input is closed" in said(closed.stderr)
 
 
 # --- saved datasets ---------------------------------------------------------------------------------------------------

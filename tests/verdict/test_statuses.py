@@ -3,9 +3,10 @@
 import contextlib
 import dataclasses
 import os
-import socket
-import threading
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,11 @@ import pytest
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
-from lmrbench_evaluate.sandbox.docker_client import RUN_LABEL, connect
 from lmrbench_evaluate.verdict.evaluator import evaluate_batch, evaluate_prediction
 from lmrbench_evaluate.verdict.expected import read_expected
 from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict, worst
 from support.sandboxes import processes_with, until
-from support.toy import TOY_ANSWER
+from support.toy import TOY_ANSWER, containers_of
 
 DAEMON = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
 
@@ -93,41 +93,40 @@ def test_what_all_cases_return_together_is_limited(toy_row: dict[str, Any], dock
     assert any("output limit" in case.detail for case in verdict.cases)
 
 
-class WayToDaemon:
+#: Leads from a socket to that of the daemon.
+WAY = """
+import contextlib, socket, sys, threading
+
+def copy(source, target):
+    with contextlib.suppress(OSError):
+        while data := source.recv(1 << 16):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+server.listen()
+print("open", flush=True)
+while True:
+    ends = server.accept()[0], socket.socket(socket.AF_UNIX)
+    ends[1].connect(sys.argv[2])
+    for source, target in (ends, ends[::-1]):
+        threading.Thread(target=copy, args=[source, target], daemon=True).start()
+"""
+
+
+@contextlib.contextmanager
+def way_to_daemon(path: Path) -> Iterator[None]:
     """A socket that leads to the machine's Docker daemon, until it is cut."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._sockets: list[socket.socket] = []
-
-    def open(self) -> None:
-        server = socket.socket(socket.AF_UNIX)
-        server.bind(str(self.path))
-        server.listen()
-        self._sockets = [server]
-        threading.Thread(target=self._serve, args=[server], daemon=True).start()
-
-    def _serve(self, server: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                ends = server.accept()[0], socket.socket(socket.AF_UNIX)
-                ends[1].connect(DAEMON.removeprefix("unix://"))
-                self._sockets += ends
-                for source, target in (ends, ends[::-1]):
-                    threading.Thread(target=self._copy, args=[source, target], daemon=True).start()
-
-    def _copy(self, source: socket.socket, target: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := source.recv(1 << 16):
-                target.sendall(data)
-            target.shutdown(socket.SHUT_WR)
-
-    def cut(self) -> None:
-        self.path.unlink()
-        for each in self._sockets:
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
+    command = [sys.executable, "-c", WAY, str(path), DAEMON.removeprefix("unix://")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        try:
+            yield
+        finally:
+            process.kill()
+            path.unlink()
 
 
 @pytest.mark.docker
@@ -137,38 +136,31 @@ def test_daemon_lost_mid_run(
     docker_sandbox: Sandbox, toy_row: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An infra error with a clear reason; once the daemon is back, answers pass again and no container is left."""
-    way = WayToDaemon(tmp_path / "docker.sock")
-    way.open()
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{way.path}")
-    sandbox = DockerSandbox()
-    image = sandbox.prepare(toy_row["docker_image"])
+    path = tmp_path / "docker.sock"
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
     sleeping = "import time\ndef scale(values, factor):\n    time.sleep(20)\n"
-    verdicts: list[Verdict] = []
 
     def evaluate(content: str) -> Verdict:
         return evaluate_prediction(toy_row, Prediction("toy-scale", "test", "goal_file", content), sandbox, image)
 
-    thread = threading.Thread(target=lambda: verdicts.append(evaluate(sleeping)))
-    thread.start()
-    label = {"label": f"{RUN_LABEL}={sandbox.run_id}"}
-    api = connect()
-    assert until(lambda: bool(api.containers(filters={**label, "status": "running"})))
-    way.cut()
-    thread.join(60)
-    [verdict] = verdicts
+    with ThreadPoolExecutor(1) as pool:
+        with way_to_daemon(path):
+            sandbox = DockerSandbox()
+            image = sandbox.prepare(toy_row["docker_image"])
+            running = pool.submit(evaluate, sleeping)
+            assert until(lambda: bool(containers_of(sandbox.run_id)))
+        verdict = running.result(60)
     assert verdict.status is Status.INFRA_ERROR
     assert verdict.cases == []
     assert "Docker engine" in verdict.reason()
     assert "\n" not in verdict.reason()
-
     sandbox.close()  # the daemon is away: the reaper stays and waits for it
-    way.open()
-    assert until(lambda: not connect().containers(all=True, filters=label)), "a container was left behind"
-    assert until(lambda: not processes_with(sandbox.run_id)), "the reaper stayed"
-    sandbox = DockerSandbox()
-    assert evaluate(TOY_ANSWER).status is Status.PASSED
-    sandbox.close()
-    way.cut()
+    with way_to_daemon(path):
+        assert until(lambda: not containers_of(sandbox.run_id)), "a container was left behind"
+        assert until(lambda: not processes_with(sandbox.run_id)), "the reaper stayed"
+        sandbox = DockerSandbox()
+        assert evaluate(TOY_ANSWER).status is Status.PASSED
+        sandbox.close()
 
 
 # --- the table ----------------------------------------------------------------------------------------------------
