@@ -22,10 +22,9 @@ from hypothesis import strategies as st
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.loader import read_archive
-from lmrbench_evaluate.predictions.column_mapping import KEYS
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.predictions.prediction_file import PredictionFile
-from lmrbench_evaluate.predictions.reading import read_predictions
+from lmrbench_evaluate.predictions.reading import KEYS, read_predictions
 from lmrbench_evaluate.predictions.sources import BadRow
 from lmrbench_evaluate.rebuild.workspace import rebuild
 from support.hub_server import Hub
@@ -212,26 +211,6 @@ def test_key_that_stands_twice_costs_one_row_of_a_list(tmp_path: Path) -> None:
     assert [str(item) for item in read(path)[1:]] == [f"{path}[1]: duplicate key 'function'"]
 
 
-def test_parquet_rows(tmp_path: Path) -> None:
-    path = tmp_path / "rows.parquet"
-    metadata = {"cost": 1.5, "note": None}
-    rows = [{**GOOD, "sample": index, "metadata": metadata, "model_patch": None} for index in range(40)]
-    rows[20]["function"] = None
-    rows[25]["sample"] = -1
-    rows[30]["sample"] = 29
-    path.write_bytes(parquet(*rows))
-    found = read(path)
-    assert len(found) == 40
-    assert isinstance(found[20], Prediction)
-    assert "found none" in found[20].problem
-    assert found[0] == Prediction("toy-scale", "org/model", "function", CODE, metadata=metadata)
-    wrong = {index: str(item) for index, item in enumerate(found) if isinstance(item, BadRow)}
-    assert wrong == {
-        25: f"{path} row 26: sample must be a whole number from 0 to 1000000, not -1",
-        30: f"{path} row 31: duplicate of {path} row 30 (same instance, model, setting, track and sample)",
-    }
-
-
 TEXT_TYPES = {
     "large text": pa.large_string(),
     "view of text": pa.string_view(),
@@ -295,7 +274,7 @@ def test_parquet_values_that_are_no_text_are_bad_rows(tmp_path: Path) -> None:
 CLIENT = """
 import json, sys
 from lmrbench_data.base.errors import InputError
-from lmrbench_evaluate.predictions.reading import read_predictions
+from lmrbench_evaluate.predictions.reading import KEYS, read_predictions
 from lmrbench_evaluate.predictions.sources import BadRow
 for source in sys.argv[1:]:
     try:

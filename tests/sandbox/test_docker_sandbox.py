@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lmrbench_data.base.errors import InfraError
-from lmrbench_evaluate.sandbox.base import Ended, Limits, Outcome
+from lmrbench_evaluate.sandbox.base import Limits, Outcome
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.docker_client import RUN_LABEL, connect
 from lmrbench_evaluate.sandbox.images import ensure_image
@@ -47,17 +47,6 @@ def start() -> Iterator[Callable[[DockerSandbox, str, str], Future[Outcome]]]:
     """A function that starts a run on another thread."""
     with ThreadPoolExecutor(4) as pool:
         yield lambda sandbox, image, body: pool.submit(sandbox.run, image, workspace_of(body), Limits(60, 256))
-
-
-def test_container_is_labelled_while_it_runs_and_gone_after(
-    own_sandbox: DockerSandbox, image: str, start: Callable[..., Future[Outcome]]
-) -> None:
-    with pytest.raises(InfraError, match=r"(?i)no such image"):
-        own_sandbox.run(f"sha256:{'0' * 64}", workspace_of("return 1"), Limits(60, 256))
-    run = start(own_sandbox, image, "import time; time.sleep(2)")
-    assert until(lambda: len(_containers(own_sandbox.run_id)) == 1)
-    assert run.result().ended is Ended.EXITED
-    assert _containers(own_sandbox.run_id) == []
 
 
 def test_closing_a_sandbox_ends_its_runs(
