@@ -178,4 +178,4 @@ def test_columns_and_keys_that_are_no_text_are_one_line_errors(toy_dataset: Path
             lmr.evaluate(rows, **options)
         assert not (tmp_path / "run").exists()
     odd = [{**answer, 3: "y", "metadata": {("a", 1): 1, 2: {3: 4}}}]
-    assert lmr.evaluate(odd, **{**options, "out": None}).complete
+    assert lmr.evaluate(odd, **options).complete
