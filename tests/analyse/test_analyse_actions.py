@@ -12,7 +12,7 @@ import lmrbench_data as lmr
 from lmrbench_data.analyse.sessions import EXCLUDED, KINDS, count_actions, kind_of, run_sessions
 from lmrbench_data.base.errors import InputError
 from lmrbench_evaluate.verdict.levels import Level
-from support.agents import DONE, EDIT, READ, TRY, bash, calls
+from support.agents import DONE, EDIT, READ, TRY, bash, built, calls
 from support.command_line import in_process
 from support.toy import TOY_ANSWER
 
@@ -156,9 +156,9 @@ def test_sessions_of_a_run_have_the_outcomes_of_their_answers(
 
 @pytest.mark.agents
 @pytest.mark.docker
-def test_real_session_of_mini_swe_agent_is_counted(mini: str, run: Any, server: Any, tmp_path: Path) -> None:
+def test_real_session_of_mini_swe_agent_is_counted(run: Any, server: Any, toy_row: Any, tmp_path: Path) -> None:
     server.judge = calls(*map(bash, (READ, EDIT, TRY, READ, DONE)))
-    run(agent=mini)
+    run(agent=built("mini-swe-agent", toy_row))
     [session] = run_sessions([tmp_path / "out"]).frame.to_dict("records")
     counts = {kind: session[kind] for kind in (*KINDS, EXCLUDED)}
     assert counts == {"read": 2, "edit": 1, "run": 1, "finish": 1, "message": 0, EXCLUDED: 0}

@@ -1,5 +1,5 @@
 """Agents whose model is scripted."""
 
-from support.agents import mini, openhands, run, server
+from support.agents import run, server
 
-__all__ = ["mini", "openhands", "run", "server"]
+__all__ = ["run", "server"]

@@ -22,10 +22,11 @@ from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.docker import PROCESS_LABEL
 from lmrbench_evaluate.sandbox.docker_client import connect
 from support import warm_cli
-from support.agents import ANSWER, DONE, EDIT, KEY, MODEL, PLAIN, READ, TRY, bash, calls, solved
+from support.agents import ANSWER, DONE, EDIT, KEY, MODEL, PLAIN, READ, TRY, bash, built, calls, solved
 from support.command_line import PROGRAM
 from support.openai_server import Reply, Server, completion
 from support.sandboxes import until
+from support.toy import json_lines
 
 
 def containers(process: int) -> list[str]:
@@ -309,29 +310,6 @@ def test_agent_that_cannot_run_is_one_line(tmp_path: Path, monkeypatch: pytest.M
         run_agent(AgentSettings(agent="true", model=MODEL, out=tmp_path / "o", base_url="http://127.0.0.1:1/v1"), [])
 
 
-# --- agents that others wrote -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.agents
-@pytest.mark.docker
-def test_mini_swe_agent_reads_edits_runs_and_finishes(
-    mini: str, run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
-) -> None:
-    server.judge = calls(*map(bash, (READ, EDIT, TRY, DONE)))
-    _, rows = run(agent=mini)
-    facts = rows[0]["metadata"]
-    assert (facts["exit_status"], facts["steps"]) == ("finished", 4)
-    assert rows[0]["setting"] == "agent:mini-swe-agent"
-    assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
-    text = (tmp_path / "out" / "trajectories" / "toy-scale-0" / "trajectory.jsonl").read_text()
-    messages = [message for line in text.splitlines() for message in json.loads(line)["messages"]]
-    seen = [message["content"] for message in messages if message["role"] == "tool"]
-    assert "65534" in seen[0]
-    assert "[3.0, 6.0]" in seen[2]
-    assert KEY not in text
-    assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
-
-
 @pytest.mark.docker
 @pytest.mark.parametrize(
     ("command", "said"),
@@ -346,6 +324,9 @@ def test_command_that_cannot_start_leaves_no_row(run: Any, command: str, said: s
     summary, rows = run("import my_library", agent=command)
     assert (rows, summary.errors, summary.complete) == ([], 1, False)
     assert re.search(f"{command.split()[-1]}.* did not start .{said}", summary.first_error), summary.first_error
+
+
+# --- agents that others wrote -----------------------------------------------------------------------------------------
 
 
 def terminal(command: str) -> tuple[str, dict[str, Any]]:
@@ -364,28 +345,36 @@ OPENHANDS_EDIT = (
     },
 )
 OPENHANDS_DONE = ("finish", {"message": "It is written."})
+LIBRARIES = "python -c 'import sys, torch; print(sys.version_info[:2], torch.ones(2).sum())'"
+#: What the scripted model does with the tools of each agent: read, try the libraries, edit, run, finish.
+SESSIONS = {
+    "mini-swe-agent": [*map(bash, (READ, LIBRARIES, EDIT, TRY, DONE))],
+    "openhands": [terminal(READ), terminal(LIBRARIES), OPENHANDS_EDIT, terminal(TRY), OPENHANDS_DONE],
+}
 
 
 def observed(folder: Path) -> list[str]:
-    """Return the output of OpenHands' tools from the events of a trajectory."""
-    events = [json.loads(line) for line in (folder / "trajectory.jsonl").read_text().splitlines()]
-    found = [event["observation"] for event in events if event["kind"] == "ObservationEvent"]
-    return ["".join(part.get("text", "") for part in item["content"]) for item in found]
+    """Return the outputs of the tools from the trajectory of either agent."""
+    records = [record for path in folder.glob("trajectory.jsonl") for record in json_lines(path)]
+    messages = [message for record in records for message in record.get("messages", ())]
+    found = [record["observation"]["content"] for record in records if record.get("kind") == "ObservationEvent"]
+    outputs = ["".join(part.get("text", "") for part in content) for content in found]
+    return outputs or [message["content"] for message in messages if message["role"] == "tool"]
 
 
 @pytest.mark.agents
 @pytest.mark.docker
-def test_openhands_reads_edits_runs_and_finishes(
-    openhands: str, run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
+@pytest.mark.parametrize("agent", SESSIONS)
+def test_agent_reads_edits_runs_and_finishes(
+    agent: str, run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    libraries = "python -c 'import sys, torch; print(sys.version_info[:2], torch.ones(2).sum())'"
-    server.judge = calls(*map(terminal, (READ, libraries)), OPENHANDS_EDIT, terminal(TRY), OPENHANDS_DONE)
-    _, rows = run(agent=openhands)
+    server.judge = calls(*SESSIONS[agent])
+    _, rows = run(agent=built(agent, toy_row))
     facts = rows[0]["metadata"]
     assert (facts["exit_status"], facts["steps"]) == ("finished", 5)
     assert (facts["input_tokens"], facts["output_tokens"]) == (5000, 500)
-    assert facts["image"] == find_agent_image(connect(), openhands, toy_row["docker_image"])
-    assert rows[0]["setting"] == "agent:openhands"
+    assert facts["image"] == find_agent_image(connect(), agent, toy_row["docker_image"])
+    assert rows[0]["setting"] == f"agent:{agent}"
     assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
     folder = tmp_path / "out" / "trajectories" / "toy-scale-0"
     seen = observed(folder)

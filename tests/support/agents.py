@@ -73,16 +73,6 @@ def run(
     return attempt
 
 
-@pytest.fixture
-def mini(docker_sandbox: Sandbox, toy_row: Any) -> str:
-    return built("mini-swe-agent", toy_row)
-
-
-@pytest.fixture
-def openhands(docker_sandbox: Sandbox, toy_row: Any) -> str:
-    return built("openhands", toy_row)
-
-
 def built(agent: str, row: Any) -> str:
     try:
         find_agent_image(connect(), agent, row["docker_image"])
