@@ -2,10 +2,9 @@
 
 import hashlib
 import json
-import os
+import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,13 +13,11 @@ import pytest
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.manifest import load_benchmark
-from support import warm_cli
+from support.command_line import in_process
 from support.hub_server import Fault, Hub
-from support.hub_world import PASS_FOR_CHECKED
+from support.hub_world import DATASET, World, mark_as_checked
 from support.toy import write_toy_benchmark
 
-LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
-REPO = "org/lmr-bench"
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 #: Prints a hash of every cell of every row, as the real `datasets` library reads them.
@@ -35,39 +32,22 @@ print(hashlib.sha256(pickle.dumps([sorted(row.items()) for row in rows.to_list()
 @pytest.fixture
 def hub() -> Iterator[Hub]:
     with Hub() as server:
-        server.add_user("writer", "ann", "org")
-        server.add_user("reader", "ann", "org", role="read")
-        server.add_user("stranger", "bob")
-        server.add_user("old", "ann", "org", expired=True)
         yield server
-
-
-def command_line(folder: Path, environment: dict[str, str]) -> Command:
-    """The command line in a process of its own, working in `folder`."""
-
-    def run(*arguments: str | Path, token: str = "writer", program: str = "") -> subprocess.CompletedProcess[str]:
-        extra = {"HF_TOKEN": token, "HF_HUB_OFFLINE": "0", "LMRBENCH_CACHE": str(folder / "lmrbench-cache")}
-        command = [sys.executable, "-c", program] if program else [LMRBENCH]
-        line, variables = [*command, *map(str, arguments)], {**os.environ, **environment, **extra}
-        return warm_cli.run(line, cwd=folder, env=variables, timeout=240)
-
-    return run
 
 
 @pytest.fixture
 def lmrbench(tmp_path: Path, hub: Hub) -> Command:
     """Run a command on the test's Hub, as `ann` unless told otherwise."""
-    return command_line(tmp_path, hub.environment(tmp_path / "cache"))
+    return World(tmp_path, hub).lmrbench
 
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a benchmark, its build, and the record of its check; made once."""
     folder = tmp_path_factory.mktemp("prepared")
-    lmrbench, benchmark = command_line(folder, {}), write_toy_benchmark(folder / "benchmark")
-    done = lmrbench("dataset", "record", "--benchmark", benchmark, "--sandbox", "local")
-    assert done.returncode == 0, done.stderr
-    build(lmrbench, benchmark)
+    benchmark = write_toy_benchmark(folder / "benchmark")
+    assert in_process("dataset", "record", "--benchmark", benchmark, "--sandbox", "local").returncode == 0
+    build(benchmark)
     return folder
 
 
@@ -78,40 +58,38 @@ def built(tmp_path: Path, prepared: Path) -> Path:
     return tmp_path / "benchmark"
 
 
-def build(lmrbench: Command, benchmark: Path, *, version: str = "0.1.0") -> None:
+def build(benchmark: Path, version: str = "0.1.0") -> None:
     path = benchmark / "benchmark.yaml"
-    path.write_text(
-        "".join(f"version: {version}\n" if "version:" in s else s for s in path.read_text().splitlines(True))
-    )
-    done = lmrbench("dataset", "build", "--benchmark", benchmark)
+    path.write_text(re.sub("(?m)^version: .*", f"version: {version}", path.read_text()))
+    done = in_process("dataset", "build", "--benchmark", benchmark, cwd=benchmark.parent)
     assert done.returncode == 0, done.stderr
-    assert lmrbench(program=PASS_FOR_CHECKED).returncode == 0
+    mark_as_checked(benchmark)
 
 
-def push(lmrbench: Command, benchmark: Path, *options: str, token: str = "writer") -> tuple[int, str]:
-    done = lmrbench("dataset", "push", REPO, "--benchmark", benchmark, "--yes", *options, token=token)
+def push(lmrbench: Command, benchmark: Path, *options: str, token: str = "ann") -> tuple[int, str]:
+    done = lmrbench("dataset", "push", DATASET, "--benchmark", benchmark, "--yes", *options, token=token)
     assert "Traceback" not in done.stderr
     return done.returncode, (done.stdout + done.stderr).strip()
 
 
 def commits(hub: Hub) -> list[str]:
-    return [commit.title for commit in hub.repo(REPO).commits.values()]
+    return [commit.title for commit in hub.repo(DATASET).commits.values()]
 
 
 def test_push_and_load(tmp_path: Path, hub: Hub, lmrbench: Command, built: Path) -> None:
     code, said = push(lmrbench, built, "--dry-run")
     assert code == 0
     assert "toy-scale  row: added" in said
-    assert ("datasets", REPO) not in hub.store.repos, "a dry run changes nothing"
+    assert ("datasets", DATASET) not in hub.store.repos, "a dry run changes nothing"
     code, said = push(lmrbench, built)
     assert code == 0, said
     assert "pushed: org/lmr-bench@v0.1.0" in said
-    assert {name: hashlib.sha256(data).hexdigest() for name, data in hub.files(REPO).items() if name[0] != "."} == {
+    assert {name: hashlib.sha256(data).hexdigest() for name, data in hub.files(DATASET).items() if name[0] != "."} == {
         str(path.relative_to(tmp_path / "lmr-bench")): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in (tmp_path / "lmr-bench").rglob("*.*")
     }
     local = lmrbench(str(tmp_path / "lmr-bench"), program=LOAD_DATASET)
-    remote = lmrbench(REPO, "v0.1.0", program=LOAD_DATASET)
+    remote = lmrbench(DATASET, "v0.1.0", program=LOAD_DATASET)
     assert local.stdout == remote.stdout != ""
 
     code, said = push(lmrbench, built)
@@ -122,15 +100,15 @@ def test_push_and_load(tmp_path: Path, hub: Hub, lmrbench: Command, built: Path)
 @pytest.mark.slow
 def test_a_new_version_shows_what_changed_and_replaces_main(hub: Hub, lmrbench: Command, built: Path) -> None:
     assert push(lmrbench, built)[0] == 0
-    hub.commit(REPO, {**hub.files(REPO), "notes.txt": b"left behind"}, "main")
+    hub.commit(DATASET, {**hub.files(DATASET), "notes.txt": b"left behind"}, "main")
     task = built / "90-toy" / "task.yaml"
     task.write_text(task.read_text().replace("Return a new list", "Give back a new list"))
-    build(lmrbench, built)
+    build(built)
     code, said = push(lmrbench, built)
     assert (code, "v0.1.0 is already published with other content; raise `version`" in said) == (1, True)
 
-    build(lmrbench, built, version="0.2.0")
-    done = lmrbench("dataset", "push", REPO, "--benchmark", built, "--json", "--dry-run")
+    build(built, "0.2.0")
+    done = lmrbench("dataset", "push", DATASET, "--benchmark", built, "--json", "--dry-run")
     plan = json.loads(done.stdout)
     assert (plan["tag"], plan["commit"], plan["removed"]) == ("v0.2.0", None, ["notes.txt"])
     assert {(item["instance_id"], item["column"]) for item in plan["changes"]} == {
@@ -138,11 +116,15 @@ def test_a_new_version_shows_what_changed_and_replaces_main(hub: Hub, lmrbench: 
         ("toy-scale", "benchmark_version"),
     }
     assert push(lmrbench, built)[0] == 0
-    assert "notes.txt" not in hub.files(REPO)
-    assert ".gitattributes" in hub.files(REPO)
-    assert hub.repo(REPO).resolve("v0.1.0").sha != hub.repo(REPO).resolve("v0.2.0").sha == hub.repo(REPO).refs["main"]
+    assert "notes.txt" not in hub.files(DATASET)
+    assert ".gitattributes" in hub.files(DATASET)
+    assert (
+        hub.repo(DATASET).resolve("v0.1.0").sha
+        != hub.repo(DATASET).resolve("v0.2.0").sha
+        == hub.repo(DATASET).refs["main"]
+    )
 
-    build(lmrbench, built, version="0.1.9")
+    build(built, "0.1.9")
     code, said = push(lmrbench, built)
     assert (code, "v0.2.0 is newer than v0.1.9" in said) == (1, True)
 
@@ -167,18 +149,18 @@ def test_rows_need_a_proof_of_their_present_content(tmp_path: Path, hub: Hub, lm
     command = f"lmrbench dataset check --benchmark {built} --sandbox docker"
     refused = f"error: lmr-bench: not checked in Docker: toy-scale; run `{command}`"
     assert push(lmrbench, built) == (1, refused)
-    assert lmrbench(program=PASS_FOR_CHECKED).returncode == 0
+    mark_as_checked(built)
     variant = next(built.glob("90-toy/variants/*/valid/*.py"))
     variant.write_text(variant.read_text() + "# Changed.\n")
     assert push(lmrbench, built) == (1, refused)
-    assert lmrbench(program=PASS_FOR_CHECKED).returncode == 0
+    mark_as_checked(built)
     task = built / "90-toy" / "task.yaml"
     task.write_text(task.read_text().replace("same order", "same sequence"))
     assert push(lmrbench, built) == (1, refused)
-    assert lmrbench(program=PASS_FOR_CHECKED).returncode == 0
+    mark_as_checked(built)
     code, said = push(lmrbench, built)
     assert code == 0, said
-    assert "tags/v0.1.0" in hub.repo(REPO).refs
+    assert "tags/v0.1.0" in hub.repo(DATASET).refs
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -192,7 +174,7 @@ def test_nothing_is_lost_or_doubled(fault: str, hub: Hub, lmrbench: Command, bui
     hub.faults = []
     assert push(lmrbench, built)[0] == 0
     assert [title.partition(" (")[0] for title in commits(hub)] == ["initial commit", "LMR-Bench v0.1.0"]
-    assert hub.repo(REPO).refs["tags/v0.1.0"] == hub.repo(REPO).refs["main"]
+    assert hub.repo(DATASET).refs["tags/v0.1.0"] == hub.repo(DATASET).refs["main"]
 
 
 @pytest.mark.slow
@@ -200,7 +182,7 @@ def test_tokens_that_may_not(hub: Hub, lmrbench: Command, built: Path) -> None:
     for token, option, reason in (
         ("old", "--dry-run", "token is missing or expired"),
         ("reader", "--dry-run", "needs the `write` role"),
-        ("stranger", "--private", "needs the `write` role"),
+        ("bob", "--private", "needs the `write` role"),
     ):
         code, said = push(lmrbench, built, option, token=token)
         assert (code, reason in said.splitlines()[-1]) == (1, True), said
@@ -213,14 +195,14 @@ def test_set_without_the_default_configuration_is_compared(
     """As `dataset private` writes it."""
     write_dataset([], tmp_path / "set", load_benchmark(), others={"method": [method_row]})
     files = {str(path.relative_to(tmp_path / "set")): path.read_bytes() for path in (tmp_path / "set").rglob("*.*")}
-    hub.commit(REPO, files, "main")
+    hub.commit(DATASET, files, "main")
     program = f"""
 from lmrbench_data.base.hub_client import open_hub
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.publish import plan_push
 from lmrbench_data.tasks.manifest import load_benchmark
 
-print(plan_push(open_hub(), {REPO!r}, {{"method": load_rows("set", "method")}}, load_benchmark()).changes)
+print(plan_push(open_hub(), {DATASET!r}, {{"method": load_rows("set", "method")}}, load_benchmark()).changes)
 """
     done = lmrbench(program=program)
     assert (done.stdout, done.returncode) == ("[]\n", 0), done.stderr

@@ -1,9 +1,6 @@
 """`org/name[@revision]` over real HTTP with the real Hub client: the rows asked for, verified, or one clear line."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,13 +14,10 @@ from lmrbench_data.base.hub_client import LostAnswerError, hub_errors
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.loader import DATA_FILE, HubUnavailableError, load
 from lmrbench_data.tasks.manifest import Benchmark
-from support import warm_cli
 from support.hub_server import Fault, Files, Hub
+from support.hub_world import DATASET as REPO
+from support.hub_world import World
 from support.toy import stamped
-
-LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
-REPO = "org/lmr-bench"
-Outcome = dict[str, str]
 
 CLIENT = """
 import json, sys
@@ -59,12 +53,12 @@ def built(tmp_path: Path, toy_row: dict[str, Any]) -> Callable[..., Files]:
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> Callable[..., Any]:
+def client(tmp_path: Path, hub: Hub) -> Callable[..., Any]:
     """Run a client program in a fresh process and return the JSON that it prints; all share one cache."""
+    world = World(tmp_path, hub)
 
-    def run(hub: Hub, *arguments: str, offline: bool = False) -> Any:
-        environment = {**os.environ, **hub.environment(tmp_path / "cache"), "HF_HUB_OFFLINE": str(int(offline))}
-        done = warm_cli.run([sys.executable, "-c", CLIENT, *arguments], cwd=tmp_path, env=environment)
+    def run(*specs: str, offline: bool = False) -> Any:
+        done = world.lmrbench(*specs, program=CLIENT, HF_HUB_OFFLINE=str(int(offline)))
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -74,10 +68,10 @@ def client(tmp_path: Path) -> Callable[..., Any]:
 @pytest.mark.slow
 def test_each_revision_gives_its_own_rows(hub: Hub, built: Callable[..., Files], client: Callable[..., Any]) -> None:
     first = hub.commit(REPO, built("1.0.0"), "main", "v1.0.0")
-    assert client(hub, REPO) == {REPO: "1.0.0 first"}
+    assert client(REPO) == {REPO: "1.0.0 first"}
     hub.commit(REPO, built("1.1.0", "second"), "main", "v1.1.0")
     hub.commit(REPO, built("1.2.0", "third"), "refs/pr/1")
-    assert client(hub, REPO, *(f"{REPO}@{name}" for name in ("main", "v1.0.0", "v1.1.0", "refs/pr/1", first))) == {
+    assert client(REPO, *(f"{REPO}@{name}" for name in ("main", "v1.0.0", "v1.1.0", "refs/pr/1", first))) == {
         REPO: "1.1.0 second",
         f"{REPO}@main": "1.1.0 second",
         f"{REPO}@v1.0.0": "1.0.0 first",
@@ -94,7 +88,7 @@ def test_revision_is_never_read_from_a_local_folder(
     for name, content in built("2.0.0", "local").items():
         (tmp_path / REPO / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / REPO / name).write_bytes(content)
-    assert client(hub, REPO, f"{REPO}@v1.0.0") == {REPO: "2.0.0 local", f"{REPO}@v1.0.0": "1.0.0 first"}
+    assert client(REPO, f"{REPO}@v1.0.0") == {REPO: "2.0.0 local", f"{REPO}@v1.0.0": "1.0.0 first"}
 
 
 def test_card_tag_and_rows_that_differ_are_refused(
@@ -118,7 +112,7 @@ def test_card_tag_and_rows_that_differ_are_refused(
         "org/no-rows": "cannot be downloaded (RemoteEntryNotFoundError",
         "org/damaged": f"{DATA_FILE} cannot be read",
     }
-    found = client(hub, *expected)
+    found = client(*expected)
     for spec, message in expected.items():
         assert found[spec].startswith(f"error: {spec}: "), found[spec]
         assert message in found[spec]
@@ -131,13 +125,13 @@ def test_unreachable_hub_is_one_line_and_only_pinned_revisions_come_from_the_cac
 ) -> None:
     first = hub.commit(REPO, built("1.0.0"), "v1.0.0")
     hub.commit(REPO, built("1.1.0", "second"), "main", "v1.1.0")
-    client(hub, REPO, f"{REPO}@main", f"{REPO}@v1.0.0", f"{REPO}@{first}")
+    client(REPO, f"{REPO}@main", f"{REPO}@v1.0.0", f"{REPO}@{first}")
     moving = [REPO, f"{REPO}@main"]
     hub.faults = [Fault("", "drop", times=10**6)]
-    assert client(hub, REPO)[REPO].startswith(f"error: {REPO}: not a folder here, and cannot be downloaded (RemotePro")
+    assert client(REPO)[REPO].startswith(f"error: {REPO}: not a folder here, and cannot be downloaded (RemotePro")
     hub.stop()
-    dead = client(hub, *moving, f"{REPO}@{first}")
-    offline = client(hub, *moving, f"{REPO}@{first}", f"{REPO}@v1.0.0", f"{REPO}@v1.1.0", offline=True)
+    dead = client(*moving, f"{REPO}@{first}")
+    offline = client(*moving, f"{REPO}@{first}", f"{REPO}@v1.0.0", f"{REPO}@v1.1.0", offline=True)
     assert dead[f"{REPO}@{first}"] == offline[f"{REPO}@{first}"] == offline[f"{REPO}@v1.0.0"] == "1.0.0 first"
     for answers, specs in ((dead, moving), (offline, [*moving, f"{REPO}@v1.1.0"])):
         for spec in specs:
@@ -148,9 +142,7 @@ def test_unreachable_hub_is_one_line_and_only_pinned_revisions_come_from_the_cac
             f"HF_HUB_OFFLINE is set: name a version or commit that is in the cache, such as {REPO}@v1.0.0"
             in offline[spec]
         )
-    environment = {**os.environ, **hub.environment(tmp_path / "cache")}
-    command = [LMRBENCH, "evaluate", "gold", "--dataset", REPO, "--sandbox", "local"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    done = World(tmp_path, hub).lmrbench("evaluate", "gold", "--dataset", REPO, "--sandbox", "local")
     assert (done.returncode, "the Hub does not answer, try again later" in done.stderr) == (3, True)
 
 

@@ -5,12 +5,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
+from lmrbench_data.loader import CONFIGS
+from lmrbench_data.tasks.task_folders import load_tasks
+from lmrbench_evaluate.checks.proved import proofs, write_proofs
 from support import warm_cli
 from support.hub_server import Hub
 from support.toy import TOY_ANSWER, write_toy_benchmark
@@ -19,19 +22,13 @@ from support.toy_method import add_toy_method
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 DATASET, RESULTS = "org/lmr-bench", "org/results"
-#: A program that marks the tasks in `benchmark` as proved.
-PASS_FOR_CHECKED = """
-from pathlib import Path
-
-from lmrbench_data.loader import CONFIGS
-from lmrbench_data.tasks.task_folders import load_tasks
-from lmrbench_evaluate.checks.proved import proofs, write_proofs
-
-benchmark = Path("benchmark")
-tasks = [task for config in CONFIGS for task in load_tasks((), benchmark, config)]
-write_proofs(benchmark, {name: proof for task in tasks for name, proof in proofs(task).items()})
-"""
 WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
+
+
+def mark_as_checked(benchmark: Path) -> None:
+    """Record the tasks of a benchmark as proved."""
+    tasks = [task for config in CONFIGS for task in load_tasks((), benchmark, config)]
+    write_proofs(benchmark, {name: proof for task in tasks for name, proof in proofs(task).items()})
 
 
 def published_rows(hub: Hub) -> list[dict[str, Any]]:
@@ -50,20 +47,14 @@ class World:
         hub.add_user("reader", "bob", role="read")
         hub.add_user("old", "bob", expired=True)
 
-    def lmrbench(self, *arguments: str | Path, token: str = "ann", **extra: str) -> subprocess.CompletedProcess[str]:
-        return self._start([LMRBENCH, *map(str, arguments)], token, extra)
-
-    def _start(
-        self, command: list[str], token: str = "ann", extra: Mapping[str, str] | None = None
+    def lmrbench(
+        self, *arguments: str | Path, token: str = "ann", program: str = "", **extra: str
     ) -> subprocess.CompletedProcess[str]:
-        environment = {
-            **os.environ,
-            **self.hub.environment(self.folder / "cache", token),
-            "HF_HUB_OFFLINE": "0",
-            **(extra or {}),
-        }
-        environment["LMRBENCH_CACHE"] = str(self.folder / "lmrbench-cache")
-        done = warm_cli.run(command, cwd=self.folder, env=environment, timeout=300)
+        """Run a command, or a program, in a process of its own."""
+        command = [sys.executable, "-c", program] if program else [LMRBENCH]
+        own = {"HF_HUB_OFFLINE": "0", "LMRBENCH_CACHE": str(self.folder / "lmrbench-cache")}
+        environment = {**os.environ, **self.hub.environment(self.folder / "cache", token), **own, **extra}
+        done = warm_cli.run([*command, *map(str, arguments)], cwd=self.folder, env=environment, timeout=300)
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
@@ -72,20 +63,11 @@ class World:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def submit(self, *options: str, token: str = "bob", run: str = "runs/models") -> subprocess.CompletedProcess[str]:
-        return self.lmrbench("submit", run, "--dataset", DATASET, "--yes", *options, token=token)
+    def submit(self, *options: str, token: str = "bob") -> subprocess.CompletedProcess[str]:
+        return self.lmrbench("submit", "runs/models", "--dataset", DATASET, "--yes", *options, token=token)
 
-    def evaluate(self, name: str, *rows: dict[str, Any]) -> str:
-        """Evaluate predictions for toy-scale on the published version; return the run folder's name."""
-        lines = [json.dumps({"instance_id": "toy-scale", "track": "paper", **row}) + "\n" for row in rows]
-        (self.folder / f"{name}.jsonl").write_text("".join(lines))
-        self.ok("evaluate", f"{name}.jsonl", "--dataset", f"{DATASET}@v0.1.0", "--out", f"runs/{name}")
-        return f"runs/{name}"
-
-    def verify(self, number: int, *options: str, token: str = "ann") -> subprocess.CompletedProcess[str]:
-        return self.lmrbench(
-            "verify", RESULTS, str(number), "--dataset", f"{DATASET}@v0.1.0", "--yes", *options, token=token
-        )
+    def verify(self, number: int, token: str = "ann") -> subprocess.CompletedProcess[str]:
+        return self.lmrbench("verify", RESULTS, str(number), "--dataset", f"{DATASET}@v0.1.0", "--yes", token=token)
 
     def publish(self, configs: Sequence[str] = ("function",), *, check: str = "") -> None:
         """Build and push configurations of the toy benchmark as v0.1.0.
@@ -104,20 +86,14 @@ class World:
             self.ok("dataset", "check", "--config", check, "--benchmark", benchmark, "--sandbox", "docker")
         self.ok("dataset", "build", "--benchmark", benchmark)
         if {*configs} - {check}:
-            done = self._start([sys.executable, "-c", PASS_FOR_CHECKED])
-            assert done.returncode == 0, done.stderr
+            mark_as_checked(benchmark)
         self.ok("dataset", "push", DATASET, "--benchmark", benchmark, "--yes")
 
     def write_predictions(self) -> None:
         """Write predictions: model `good` with a right and a wrong sample, model `bad` with a wrong one."""
+        task = {"instance_id": "toy-scale", "track": "paper"}
         rows = [
-            {
-                "instance_id": "toy-scale",
-                "model_name_or_path": name,
-                "function": code,
-                "sample": sample,
-                "track": "paper",
-            }
+            {**task, "model_name_or_path": name, "function": code, "sample": sample}
             for name, code, sample in (("good", TOY_ANSWER, 0), ("bad", WRONG, 0), ("good", WRONG, 1))
         ]
         (self.folder / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -69,6 +69,14 @@ MALFORMED: dict[str, tuple[Callable[[Data], None], list[str]]] = {
 }
 
 
+def refusal(call: Callable[[], object]) -> str:
+    """Return the error of a call, which is one line."""
+    with pytest.raises(InputError) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
 @pytest.mark.parametrize("name", MALFORMED)
 def test_malformed_task_yaml_names_file_key_and_fix(name: str, toy_benchmark: Path) -> None:
     edit, expected = MALFORMED[name]
@@ -76,11 +84,8 @@ def test_malformed_task_yaml_names_file_key_and_fix(name: str, toy_benchmark: Pa
     data = yaml.safe_load(path.read_text())
     edit(data)
     path.write_text(yaml.safe_dump(data).replace("'{{name}}'", "{{name}}"))
-    with pytest.raises(InputError) as caught:
-        load_tasks(benchmark=toy_benchmark)
-    message = str(caught.value)
+    message = refusal(lambda: load_tasks(benchmark=toy_benchmark))
     assert message.startswith(f"{path}: ")
-    assert "\n" not in message
     assert len(message) < 700
     assert [part for part in expected if part not in message] == [], message
 
@@ -144,12 +149,9 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str, str]] = {
 def test_a_bad_or_missing_file_is_named(name: str, toy_benchmark: Path) -> None:
     edit, path, expected = BAD_FILES[name]
     edit(toy_benchmark)
-    with pytest.raises(InputError) as caught:
-        load_task(toy_benchmark / "90-toy")
-    message = str(caught.value)
+    message = refusal(lambda: load_task(toy_benchmark / "90-toy"))
     assert str(toy_benchmark / path) in message
     assert expected in message
-    assert "\n" not in message
 
 
 def test_an_instance_id_of_two_tasks_and_an_unknown_name_are_refused(toy_benchmark: Path, tmp_path: Path) -> None:
@@ -176,11 +178,9 @@ def test_an_instance_id_of_two_tasks_and_an_unknown_name_are_refused(toy_benchma
 )
 def test_a_bad_benchmark_yaml_is_named(content: bytes | None, expected: str, toy_benchmark: Path) -> None:
     write("benchmark.yaml", content)(toy_benchmark)
-    with pytest.raises(InputError) as caught:
-        load_benchmark(toy_benchmark)
-    assert str(caught.value).startswith(str(toy_benchmark / "benchmark.yaml"))
-    assert expected in str(caught.value)
-    assert "\n" not in str(caught.value)
+    message = refusal(lambda: load_benchmark(toy_benchmark))
+    assert message.startswith(str(toy_benchmark / "benchmark.yaml"))
+    assert expected in message
 
 
 @pytest.mark.parametrize(
@@ -193,10 +193,7 @@ def test_a_bad_benchmark_yaml_is_named(content: bytes | None, expected: str, toy
 )
 def test_a_bad_environment_is_named(name: str, content: bytes | None, named: str, toy_benchmark: Path) -> None:
     write(name, content)(toy_benchmark)
-    with pytest.raises(InputError) as caught:
-        load_environments(toy_benchmark)
-    assert str(caught.value).startswith(f"{toy_benchmark / named}: ")
-    assert "\n" not in str(caught.value)
+    assert refusal(lambda: load_environments(toy_benchmark)).startswith(f"{toy_benchmark / named}: ")
 
 
 def test_the_image_tag_changes_with_any_byte_of_the_environment_and_with_nothing_else(toy_benchmark: Path) -> None:
