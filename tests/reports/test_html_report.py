@@ -22,6 +22,7 @@ from lmrbench_evaluate.reports.html import render_html
 from lmrbench_evaluate.reports.html.markup import prose
 from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.runs.folder import RunFolder
+from support.browser import LOW_CONTRAST
 from support.command_line import Done, in_process
 from support.runs import judgement, result, write_run
 from support.toy import TOY_ANSWER, stamped
@@ -174,9 +175,15 @@ def test_reader_filters_sorts_and_opens_answers(browser: "Chrome", page: Callabl
     assert complaints(browser) == []
     assert requests(browser) == set()
 
+    for scheme in ("light", "dark"):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        seen, low = browser.execute_script(LOW_CONTRAST)
+        assert (seen > 50, low) == (True, []), scheme
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": True}
     )
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
     table = browser.find_element(By.CSS_SELECTOR, ".plots .scroll")
     edges = []
     for place in (0, 9999):
