@@ -86,7 +86,6 @@ def splice_method(
             files[path] = code if is_whole else splice_reply(files[path], names, code, goals[path])
         except SourceError as error:
             raise MalformedAnswerError(f"{path}: {error}") from None
-        check_goal_file(path, files[path], names)
     return Spliced(files, "; ".join(filter(None, notes)))
 
 
