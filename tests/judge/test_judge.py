@@ -143,17 +143,6 @@ def test_lost_request_of_a_judge_is_of_unknown_cost(judging: Judging, server: Se
     assert len(server.requests) == 1
 
 
-def test_judges_with_other_parameters_do_not_mix(judging: Judging, server: Server) -> None:
-    judging.evaluate(TOY_ANSWER)
-    judging.here()
-    body = {"top_p": 0.5, "reasoning_effort": "low"}
-    assert [judging.here(endpoint={"body": body}).asked for _ in range(2)] == [1, 0]
-    assert [json.loads(judge.body or "{}") for judge in JudgementLog.judges(judging.file)] == [{}, body]
-    assert server.requests[-1].body.items() >= body.items()
-    assert judging.judge("--body", "top_p=0.5", "--body", 'reasoning_effort="low"').returncode == 0
-    assert len(server.requests) == 2
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -285,14 +274,19 @@ def test_majority_of_votes_wins(judging: Judging, server: Server) -> None:
 # --- what is read back --------------------------------------------------------------------------------------------
 
 
-def test_judges_do_not_mix(judging: Judging, server: Server) -> None:
+def test_judges_of_another_model_or_parameters_do_not_mix(judging: Judging, server: Server) -> None:
     judging.evaluate(TOY_ANSWER, WRONG)
     assert read_judgements(judging.run) == {}
+    body = {"top_p": 0.5, "reasoning_effort": "low"}
+    assert [judging.here(endpoint={"body": body}).asked for _ in range(2)] == [2, 0]
+    assert server.requests[-1].body.items() >= body.items()
+    assert judging.judge("--body", "top_p=0.5", "--body", 'reasoning_effort="low"').returncode == 0
     judging.here()
     server.judge = lambda request: opinion("LC")
     judging.here(endpoint={"model": "judge-2"})
-    here, other = JudgementLog.judges(judging.file)
-    assert (here.model, other.model) == ("judge-1", "judge-2")
+    assert len(server.requests) == 6
+    judges = [(judge.model, json.loads(judge.body or "{}")) for judge in JudgementLog.judges(judging.file)]
+    assert judges == [("judge-1", body), ("judge-1", {}), ("judge-2", {})]
     assert {found.category for found in read_judgements(judging.run).values()} == {"LC"}
     assert {found.category for found in read_judgements(judging.run, "judge-1").values()} == {"CC", "LI"}
     with pytest.raises(InputError, match=r"not judged by judge-3 .did you mean 'judge-[12]'..; judged by judge-1"):
