@@ -8,10 +8,8 @@ import pytest
 from datasets import Features, load_dataset
 from huggingface_hub import DatasetCard
 
-from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.columns import schema
-from lmrbench_data.dataset.load import load_rows as load
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import LoadError, NoConfigError, data_file, load_rows
 from lmrbench_data.tasks.manifest import load_benchmark
@@ -47,10 +45,7 @@ def test_a_configuration_is_loaded_and_verified_by_name(
 ) -> None:
     folder = tmp_path / "lmr-bench"
     write_dataset([toy_row], folder, load_benchmark(), others={"method": [method_row]})
-    assert load_rows(folder) == [toy_row]
     assert load_rows(folder, "method") == [method_row]
-    with pytest.raises(ArgumentError, match="config: toy-scale belongs to the configuration function"):
-        load(folder, "method", ["toy-scale"])
     changed = tmp_path / "changed"
     write_dataset([toy_row], changed, load_benchmark(), others={"method": [{**method_row, "venue": "Elsewhere"}]})
     shutil.copy(changed / data_file("method"), folder / data_file("method"))

@@ -58,8 +58,8 @@ class World:
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
-    def ok(self, *arguments: str | Path, token: str = "ann") -> str:
-        done = self.lmrbench(*arguments, token=token)
+    def ok(self, *arguments: str | Path, **options: str) -> str:
+        done = self.lmrbench(*arguments, **options)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

@@ -69,12 +69,6 @@ def completion(content: str | None, *, finish_reason: str = "stop", usage: Any =
     }
 
 
-def refusal(parameter: str, message: str = "") -> Reply:
-    """Return the 400 of a server that rejects a parameter."""
-    said = message or f"Unsupported value: '{parameter}' does not support that with this model."
-    return Reply(400, {"error": {"message": said, "type": "invalid_request_error", "param": parameter, "code": None}})
-
-
 class Server(LoopbackServer):
     """The server's behaviour and the requests that it received.
 
@@ -83,7 +77,6 @@ class Server(LoopbackServer):
         judge: returns the content of the model's reply; a Reply is sent unchanged.
         refuses: parameters rejected with a 400 that names them.
         requests: the requests received.
-        most_at_once: the highest number of requests under way at a time.
     """
 
     def __init__(self) -> None:
@@ -93,8 +86,6 @@ class Server(LoopbackServer):
         self.refuses: Sequence[str] = ()
         self.key = ""
         self.requests: list[Request] = []
-        self.most_at_once = 0
-        self._at_once = 0
         self._lock = threading.Lock()
         self.base_url = f"{self.endpoint}/v1"
 
@@ -111,7 +102,8 @@ class Server(LoopbackServer):
             wrong = request.headers.get("Authorization", "").removeprefix("Bearer ")
             return Reply(401, {"error": {"message": f"Incorrect API key provided: {wrong}", "code": "invalid_api_key"}})
         if refused := next((name for name in self.refuses if name in request.body), None):
-            return refusal(refused)
+            message = f"Unsupported value: '{refused}' does not support that with this model."
+            return Reply(400, {"error": {"message": message, "type": "invalid_request_error", "param": refused}})
         said = self.judge(request)
         return said if isinstance(said, Reply) else Reply(body=completion(said))
 
@@ -128,12 +120,6 @@ class Server(LoopbackServer):
         self.judge = say
         return arrived
 
-    def busy(self, step: int) -> None:
-        """Count requests under way."""
-        with self._lock:
-            self._at_once += step
-            self.most_at_once = max(self.most_at_once, self._at_once)
-
 
 def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
@@ -141,12 +127,8 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
-            server.busy(1)
-            try:
-                reply = server.reply(Request(self.path, self.headers, body, time.monotonic()))
-                time.sleep(reply.delay_s)
-            finally:
-                server.busy(-1)
+            reply = server.reply(Request(self.path, self.headers, body, time.monotonic()))
+            time.sleep(reply.delay_s)
             content = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
             self.send_response(reply.status)
             for name, value in {"Content-Type": "application/json", **reply.headers}.items():
