@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import textwrap
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ from lmrbench_evaluate.sandbox.docker_client import connect
 from support import warm_cli
 from support.agents import ANSWER, DONE, EDIT, KEY, MODEL, PLAIN, READ, TRY, bash, built, calls, solved
 from support.command_line import PROGRAM
-from support.openai_server import Reply, Server, completion
+from support.openai_server import Reply, Request, Server, completion
 from support.sandboxes import until
 from support.toy import json_lines
 
@@ -435,7 +437,15 @@ def test_killed_run_leaves_no_container_and_resumes(
 ) -> None:
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "agent.py").write_text(textwrap.dedent(PLAIN))
-    stuck = server.hang_on_second(ANSWER)
+    stuck = threading.Event()
+
+    def say(request: Request) -> str:
+        if len(server.requests) == 2:
+            stuck.set()
+            time.sleep(5)
+        return ANSWER
+
+    server.judge = say
     line = [*PROGRAM, "agent", "run", "--agent", "python agent.py", "--agent-files", "files", "--model", MODEL]
     line += f"--base-url {server.base_url} --samples 2 --workers 1 --out out --dataset {toy_dataset}".split()
     temporary = tmp_path / "temporary"

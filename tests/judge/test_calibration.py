@@ -7,12 +7,11 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.proportion import proportion_confint
 
-from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.sandbox import Sandbox
 from support.command_line import in_process
 from support.judging import Judging, verdict
-from support.openai_server import Reply, Server, completion, opinion
-from support.toy import TOY_ANSWER, recorded_rows
+from support.openai_server import Reply, Server
+from support.toy import recorded_rows
 
 MEASURES = ("as_expected", "sensitivity", "specificity", "false_LI")
 
@@ -65,13 +64,3 @@ def test_judge_is_measured_on_variants(
         "wrong": {"CC": 4, "LI": 1},
     }
     assert contract["as_expected"]["part"] == 3
-
-
-def test_lost_votes_are_reported(judging: Judging, server: Server) -> None:
-    judging.evaluate(TOY_ANSWER)
-    server.script = [Reply(body=completion(opinion())), Reply(400, {"error": {"message": "context_length_exceeded"}})]
-    assert judging.judge("--votes", "2", "--workers", "1").returncode == 3
-    report, note = make_report([judging.run]), "1 category rests on fewer votes than the judge was asked for"
-    for text in (report.to_markdown(), report.to_html(), in_process("report", "run").stdout):
-        assert note in " ".join(text.split())
-    assert report.to_dict()["scores"][0]["overall"]["judge"]["votes_lost"] == 1

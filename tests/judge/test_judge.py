@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.dataset.build import write_dataset
-from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.judge.judgement_log import JudgementLog, read_judgements
 from lmrbench_evaluate.judge.opinion import Category
 from lmrbench_evaluate.judge.question import TEMPERATURE, prompt_of
@@ -21,14 +19,13 @@ from lmrbench_evaluate.reports.tally import Tally
 from support.command_line import in_process
 from support.judging import SUBTLE, WRONG, Judging, candidate, verdict
 from support.openai_server import Reply, Request, Server, completion, opinion
-from support.toy import TOY_ANSWER, patch_that_writes
+from support.toy import TOY_ANSWER, patch_that_writes, write_toys
 
 ROW_KEYS = {
     *("instance_id", "prediction_sha256", "judge_model", "prompt_version", "vote", "status", "category", "algorithm"),
     *("implementation", "rationale", "error", "input_tokens", "output_tokens", "cost_usd", "duration_s", "judged_at"),
     *("track", "base_url", "by", "reason", "temperature", "counted", "body", "cut_by_server"),
 }
-PRICES = "judge-1: {input_per_mtok: 2.5, output_per_mtok: 10}\n"
 
 
 # --- the whole way ------------------------------------------------------------------------------------------------
@@ -128,18 +125,6 @@ def test_cut_reply_is_not_asked_for_again_with_the_same_limit(judging: Judging, 
     judging.evaluate(TOY_ANSWER)
     server.judge = lambda request: Reply(body=completion('{"category": "C', finish_reason="length"))
     assert "cut at max_tokens" in judging.here(endpoint={"max_tokens": 50}).first_error
-    assert len(server.requests) == 1
-
-
-def test_lost_request_of_a_judge_is_of_unknown_cost(judging: Judging, server: Server, tmp_path: Path) -> None:
-    """The next call knows it from the log."""
-    judging.evaluate(TOY_ANSWER, WRONG)
-    (tmp_path / "prices.yaml").write_text(PRICES)
-    server.judge = lambda request: Reply(body=completion("x"), delay_s=3)
-    limits = {"timeout_s": 1.0, "retries": 0, "prices": tmp_path / "prices.yaml", "max_cost": 1.0}
-    done = judging.here(workers=1, endpoint=limits)
-    assert (done.cost_usd, len(server.requests)) == (None, 1)
-    assert judging.here(workers=1, endpoint=limits).stopped.startswith("cost unknown: 1 request without cost")
     assert len(server.requests) == 1
 
 
@@ -317,12 +302,9 @@ def test_damaged_log_is_refused(judging: Judging, server: Server) -> None:
         read_judgements(judging.run)
 
 
-def test_another_dataset_is_refused(judging: Judging, toy_row: dict[str, Any], tmp_path: Path) -> None:
-    from lmrbench_data.loader import row_sha256
-
+def test_another_dataset_is_refused(judging: Judging, toy_row: Any, tmp_path: Path) -> None:
     judging.evaluate(TOY_ANSWER)
-    row = {**toy_row, "instruction": "Something else."}
-    write_dataset([{**row, "row_sha256": row_sha256(row)}], tmp_path / "other", load_benchmark())
-    done = judging.judge("--dataset", str(tmp_path / "other"))
+    other = write_toys(tmp_path / "other", toy_row, "toy-scale", instruction="Something else.")
+    done = judging.judge("--dataset", str(other))
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "was evaluated on rows other than those of" in done.stderr

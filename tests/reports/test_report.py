@@ -17,7 +17,7 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports import paired
 from lmrbench_evaluate.reports.report import MAX_REASONS, make_report
-from lmrbench_evaluate.reports.scores import ModelScore, score_runs
+from lmrbench_evaluate.reports.scores import score_runs
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.verdict import Status
 from support.runs import SCOPE, command, result, two_levels, write_run
@@ -29,10 +29,6 @@ def report_dict(paths: Sequence[Path]) -> dict[str, Any]:
 
 def render_markdown(paths: Sequence[Path]) -> str:
     return make_report(paths).to_markdown()
-
-
-def score_run(path: Path) -> list[ModelScore]:
-    return score_runs([path])
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
@@ -164,10 +160,10 @@ def test_rows_count_once_and_only_for_predictions_of_the_run(tmp_path: Path) -> 
     ]
     path = write_run(tmp_path, rows)
     RunFolder(path).predictions.write([new])
-    [score] = score_run(path)
+    [score] = score_runs([path])
     assert dict(score.overall.outcomes) == {"robust": 1, "missing": 2}
     (path / "predictions.jsonl").unlink()
-    [score] = score_run(path)
+    [score] = score_runs([path])
     assert dict(score.overall.outcomes) == {"failed": 1, "robust": 1, "missing": 1}, "then the last row of each counts"
 
 
@@ -299,7 +295,7 @@ def test_run_without_results_has_no_scores(tmp_path: Path) -> None:
     (path / "results.jsonl").unlink()
     assert report_dict([path])["scores"] == []
     with pytest.raises(InputError, match=r"no run\.json"):
-        score_run(tmp_path / "nowhere")
+        score_runs([tmp_path / "nowhere"])
 
 
 # --- names ------------------------------------------------------------------------------------------------------------

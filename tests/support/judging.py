@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,9 @@ from lmrbench_evaluate.judge.judgement_log import read_judgements
 from lmrbench_evaluate.judge.judging import judge
 from lmrbench_evaluate.predictions.prediction import AnswerKey
 from lmrbench_evaluate.runs.settings import JudgeSettings
-from support.command_line import PROGRAM, Done, in_process
+from support.command_line import Done, in_process
 from support.openai_server import Request, Server, opinion
+from support.toy import json_lines
 
 WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
 
@@ -53,10 +53,6 @@ class Judging:
         patch.setenv("OPENAI_BASE_URL", server.base_url)
         patch.setenv("LMRBENCH_CACHE", str(folder / "cache"))
 
-    def start(self, *options: str) -> subprocess.Popen[str]:
-        command = [*PROGRAM, "judge", "run", "-m", "judge-1", *options]
-        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-
     def evaluate(self, *answers: str | tuple[str, str]) -> "Judging":
         """Write the answers of models a, b, ... and evaluate them; an answer may name its form."""
         rows = []
@@ -82,11 +78,11 @@ class Judging:
         return judge(JudgeSettings(run=self.run, **endpoint, **options))
 
     def rows(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.file.read_text().splitlines()] if self.file.exists() else []
+        return json_lines(self.file)
 
     def categories(self) -> dict[str, str | None]:
         """Return the category of each model, as the public function gives it."""
         found = read_judgements(self.run)
-        rows = [json.loads(line) for line in (self.run / "results.jsonl").read_text().splitlines()]
+        rows = json_lines(self.run / "results.jsonl")
         answers = {row["model_name_or_path"]: AnswerKey.of(row).question for row in rows}
         return {name: found[answer].category for name, answer in answers.items() if answer in found}

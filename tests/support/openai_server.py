@@ -107,19 +107,6 @@ class Server(LoopbackServer):
         said = self.judge(request)
         return said if isinstance(said, Reply) else Reply(body=completion(said))
 
-    def hang_on_second(self, answer: str, delay_s: float = 5.0) -> threading.Event:
-        """Answer each request with a text, the second one late; the event is set when that one arrives."""
-        arrived = threading.Event()
-
-        def say(request: Request) -> str:
-            if len(self.requests) == 2:
-                arrived.set()
-                time.sleep(delay_s)
-            return answer
-
-        self.judge = say
-        return arrived
-
 
 def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""The package as users get it: wheel, sdist, editable install and checkout hold the same dataset; imports are cheap."""
+"""The package as users get it: wheel and sdist hold the dataset of the checkout; imports are cheap."""
 
 import json
 import os
@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import textwrap
-import venv
 import zipfile
 from pathlib import Path
 
@@ -34,8 +33,8 @@ def run(*command: object, **options: object) -> subprocess.CompletedProcess[str]
     return done  # type: ignore[no-any-return]
 
 
-def python(code: str, interpreter: object = sys.executable, **options: object) -> str:
-    done = run(interpreter, "-c", textwrap.dedent(code), **options)
+def python(code: str, **options: object) -> str:
+    done = run(sys.executable, "-c", textwrap.dedent(code), **options)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -45,30 +44,13 @@ def bare_environment(*path: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
 
 
-def without_links(target: Path) -> Path:
-    """Clone as onto a file system without symbolic links: a link becomes a file with its target."""
-    done = run("git", "clone", "-q", "--no-hardlinks", "-c", "core.symlinks=false", ROOT, target)
-    assert done.returncode == 0, done.stderr
-    changed = run("git", "ls-files", "-m", "-o", "--exclude-standard", "-z", cwd=ROOT).stdout.split("\0")
-    for name in filter(None, changed):  # uncommitted changes are tested, too
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        (target / name).unlink(missing_ok=True)
-        if (ROOT / name).exists():
-            shutil.copy(ROOT / name, target / name)
-    return target
-
-
 @pytest.fixture(scope="module")
-def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return without_links(tmp_path_factory.mktemp("clone") / "lmr-bench")
-
-
-@pytest.fixture(scope="module")
-def built(checkout: Path) -> dict[str, Path]:
+def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """An sdist, and the wheel made from it."""
-    done = run(sys.executable, "-m", "build", "--no-isolation", "--outdir", checkout / "dist", checkout)
+    folder = tmp_path_factory.mktemp("dist")
+    done = run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    return {path.name.rpartition(".")[2]: path for path in (checkout / "dist").iterdir()}
+    return {path.name.rpartition(".")[2]: path for path in folder.iterdir()}
 
 
 @pytest.fixture(scope="module")
@@ -79,25 +61,8 @@ def wheel(built: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> P
     return folder
 
 
-@pytest.fixture(scope="module")
-def editable(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment with an editable install of the checkout; it borrows all other libraries."""
-    folder = tmp_path_factory.mktemp("editable") / "venv"
-    venv.create(folder, symlinks=True)
-    interpreter = folder / "bin" / "python"
-    site = Path(python("import sysconfig; print(sysconfig.get_path('purelib'))", interpreter=interpreter))
-    borrowed = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
-    (site / "zz_borrowed.pth").write_text("\n".join(borrowed) + "\n")  # after the install's own
-    options = ("--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--ignore-installed")
-    done = run(interpreter, "-m", "pip", "install", *options, "-e", checkout, env=bare_environment())
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    return interpreter
-
-
 @pytest.mark.nightly
-def test_wheel_sdist_editable_install_and_checkout_hold_the_same_dataset(
-    checkout: Path, built: dict[str, Path], wheel: Path, editable: Path, tmp_path: Path
-) -> None:
+def test_wheel_and_sdist_hold_the_dataset_of_the_checkout(built: dict[str, Path], wheel: Path, tmp_path: Path) -> None:
     """Each is imported from a folder of its own; nothing of this checkout is within reach."""
     rows = load_rows("embedded")
     identity = [dataset_sha256(rows), recordings_sha256(rows)]
@@ -106,8 +71,6 @@ def test_wheel_sdist_editable_install_and_checkout_hold_the_same_dataset(
     found = {
         "wheel": (wheel, python(IDENTITY, cwd=tmp_path, env=bare_environment(wheel))),
         "sdist": (sdist, python(IDENTITY, cwd=tmp_path, env=bare_environment(sdist, sdist / "evaluate"))),
-        "checkout": (checkout, python(IDENTITY, cwd=tmp_path, env=bare_environment(checkout, checkout / "evaluate"))),
-        "editable": (checkout, python(IDENTITY, cwd=tmp_path, env=bare_environment(), interpreter=editable)),
     }
     for kind, (place, printed) in found.items():
         *files, dataset, recordings = json.loads(printed)
@@ -116,15 +79,15 @@ def test_wheel_sdist_editable_install_and_checkout_hold_the_same_dataset(
 
 
 @pytest.mark.nightly
-def test_the_wheel_puts_two_packages_into_site_packages(checkout: Path, built: dict[str, Path], wheel: Path) -> None:
+def test_the_wheel_puts_two_packages_into_site_packages(built: dict[str, Path], wheel: Path) -> None:
     """All of both, tasks and cards inside the first, and nothing generic: `evaluate` is another library's name."""
     information = f"lmrbench_data-{lmr.__version__}.dist-info"
     assert {path.name for path in wheel.iterdir()} == {"lmrbench_data", "lmrbench_evaluate", information}
-    listed = run("git", "ls-files", *PACKED, cwd=checkout).stdout.splitlines()
-    added = run("git", "ls-files", "-o", "--exclude-standard", *PACKED, cwd=checkout).stdout.splitlines()
+    listed = run("git", "ls-files", *PACKED, cwd=ROOT).stdout.splitlines()
+    added = run("git", "ls-files", "-o", "--exclude-standard", *PACKED, cwd=ROOT).stdout.splitlines()
     expected = set()
     for name in (*listed, *added):
-        if (checkout / name).exists() and not (name.startswith("benchmark/") and name.split("/")[2:3] == ["variants"]):
+        if (ROOT / name).exists() and not (name.startswith("benchmark/") and name.split("/")[2:3] == ["variants"]):
             inside = name.removeprefix("evaluate/")
             expected.add(inside if inside.startswith("lmrbench_") else f"lmrbench_data/{inside}")
     with zipfile.ZipFile(built["whl"]) as archive:
@@ -151,7 +114,7 @@ def test_git_has_no_symbolic_link() -> None:
 
 
 @pytest.mark.nightly
-def test_root_folder_does_not_hide_hugging_faces_library(editable: Path, tmp_path: Path) -> None:
+def test_root_folder_does_not_hide_hugging_faces_library(tmp_path: Path) -> None:
     """From the root of a checkout, and in an editable install anywhere: a folder gives way to a package."""
     theirs = tmp_path / "site" / "evaluate" / "__init__.py"
     theirs.parent.mkdir(parents=True)
@@ -160,7 +123,7 @@ def test_root_folder_does_not_hide_hugging_faces_library(editable: Path, tmp_pat
     root = bare_environment(ROOT / "evaluate", tmp_path / "site")
     assert python(code, cwd=ROOT, env=root) == str(theirs)
     site = bare_environment(tmp_path / "site")
-    assert python(code, cwd=ROOT, env=site, interpreter=editable) == str(theirs)
+    assert python(code, cwd=ROOT, env=site) == str(theirs)
 
 
 def test_import_is_cheap_and_every_name_resolves() -> None:
