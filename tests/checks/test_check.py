@@ -216,7 +216,7 @@ def test_core_cases_run_first(toy_benchmark: Path, local_sandbox: Sandbox) -> No
     path.write_text("\n\n\n".join([head, *others, random_case]) + "\n")
     [row] = recorded_rows(toy_benchmark, local_sandbox)
     answer = TOY_ANSWER.replace("    return", "    while not values:\n        pass\n    return")
-    verdict = attempt_in(local_sandbox, row)(answer, "function", timeout_s=3)
+    verdict = attempt_in(local_sandbox, row)(answer, "function", timeout_s=1)
     assert (verdict.status, verdict.core_status) == (Status.TIMEOUT, Status.PASSED)
 
 
@@ -238,7 +238,7 @@ def test_reference_or_case_that_fails_is_reported(code: str, toy_benchmark: Path
         (toy_benchmark / TASK / "unit_test" / "cases.py").write_text(f"from scale import scale\n{code}\n")
     else:
         edit(toy_benchmark, "repo/scale.py", BODY, code)
-    edit(toy_benchmark, "task.yaml", "timeout_s: 20", "timeout_s: 3")
+    edit(toy_benchmark, "task.yaml", "timeout_s: 20", "timeout_s: 1")
     with pytest.raises(InputError) as caught:
         check(toy_benchmark, local_sandbox)
     assert "unit_test/cases.py: toy-scale: " in str(caught.value)
@@ -339,7 +339,7 @@ BROKEN_REPOSITORIES = {
     ),
     "demo_that_hangs": (
         ("repo/scale.py", _LOOP, f"    import time; time.sleep(60)\n{_LOOP}"),
-        ("demo", "takes more than 3 s"),
+        ("demo", "takes more than 1 s"),
     ),
     "smoke_test_fails": (
         ("repo/tests/test_smoke.py", "3.0)), 2)", "3.0)), 7)"),
@@ -353,7 +353,7 @@ BROKEN_REPOSITORIES = {
 def test_broken_repository_is_reported(
     name: str, toy_benchmark: Path, local_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lmrbench_evaluate.checks.repository.LIMIT_S", 3 if name == "demo_that_hangs" else 60)
+    monkeypatch.setattr("lmrbench_evaluate.checks.repository.LIMIT_S", 1 if name == "demo_that_hangs" else 60)
     change, (where, message) = BROKEN_REPOSITORIES[name]
     edit(toy_benchmark, *change)
     [task] = load_tasks(benchmark=toy_benchmark)

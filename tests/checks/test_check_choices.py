@@ -15,6 +15,7 @@ from lmrbench_data.loader import COUNTERFACTUAL, METHOD, UNDERSPECIFIED, load_ro
 from lmrbench_data.tasks import method_file
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
+from lmrbench_evaluate.checks.choices import option_problems
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
@@ -135,8 +136,11 @@ UNSOUND = {
 def test_unsound_choice_or_table_is_reported(name: str, benchmark: Path, local_sandbox: Sandbox) -> None:
     change, (place, words) = UNSOUND[name]
     edit(benchmark, *change)
-    config = UNDERSPECIFIED if place.startswith("tables") else COUNTERFACTUAL
-    found = errors(benchmark, local_sandbox, config)
+    if place.startswith("choices/weights/"):  # found by reading alone
+        [task] = load_tasks(benchmark=benchmark, config=COUNTERFACTUAL)
+        found = {problem.where: problem.message for problem in option_problems(task)}
+    else:
+        found = errors(benchmark, local_sandbox, UNDERSPECIFIED if place.startswith("tables") else COUNTERFACTUAL)
     assert words in found[place], found
 
 
