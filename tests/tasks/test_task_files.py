@@ -1,4 +1,4 @@
-"""Task folders: every kind of malformed file is one line that names file, key and fix; the real benchmark loads."""
+"""Task folders: a malformed file is one line that names file, key and fix; the real benchmark loads and is listed."""
 
 import re
 import shutil
@@ -14,7 +14,9 @@ from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.tasks.environments import load_environments
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.masking import mask_function
+from lmrbench_data.tasks.overview import render_page
 from lmrbench_data.tasks.task_folders import load_task, load_tasks
+from support.toy_choices import add_toy_choices
 
 Data = dict[str, Any]
 
@@ -225,3 +227,10 @@ def test_the_real_benchmark_loads_and_masks_only_its_goal_functions() -> None:
                 for name in item.removed[item.goal_file]
             )
     assert load_task(tasks[0].folder) == tasks[0]
+
+
+def test_page_lists_choices(toy_benchmark: Path) -> None:
+    assert "choices" not in render_page(load_tasks(benchmark=toy_benchmark))
+    text = render_page(load_tasks(benchmark=add_toy_choices(toy_benchmark)))
+    assert "weights: exponential, cauchy, linear" in text
+    assert "| 9 | 2 | 1 |" in text

@@ -49,7 +49,8 @@ def score_again(log: Any, toy: Path) -> Any:
     """Take the scores out of a log, and run `inspect score` as the docs say."""
     from inspect_ai.log import read_eval_log, write_eval_log
 
-    write_eval_log(log.model_copy(update={"results": None, "samples": [_without_scores(item) for item in log.samples]}))
+    samples = [item.model_copy(update={"scores": {}}) for item in log.samples]
+    write_eval_log(log.model_copy(update={"results": None, "samples": samples}))
     done = inspect(toy, "score", log.location, "--overwrite")
     assert done.returncode == 0, done.stdout + done.stderr
     return read_eval_log(log.location)
@@ -61,10 +62,6 @@ def inspect(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     # Inspect knows only tasks of installed packages; with the checkout on the path, it would not see an installed one.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"MY_API_KEY": "k"}
     return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=200)
-
-
-def _without_scores(sample: Any) -> Any:
-    return sample.model_copy(update={"scores": {}})
 
 
 def test_a_model_is_scored_by_our_verdict(server: Server, toy: Path, toy_row: DatasetRow, tmp_path: Path) -> None:
