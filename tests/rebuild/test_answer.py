@@ -175,19 +175,13 @@ scale.note = "kept below"
 DEMOS = {
     "values = load()\nresult = scale(values, 2)\nprint(result)": 3,
     "for values, wanted in examples:\n    assert scale(values, 2) == wanted": 1,
-    "assert scale([1], 2) == [2], 'wrong'": 1,
-    "while scale(data, 2):\n    pass": 1,
-    "with open('data.csv') as file:\n    rows = scale(file, 2)": 1,
-    "try:\n    scale(None, 2)\nexcept KeyError:\n    raise": 1,
     "result: list = scale(data, 2)": 1,
     "total = 0\ntotal += scale(data, 2)[0]\ndel total": 2,
     "scale = scale(data, 2)": 1,
     "list = scale(data, 2)\nsum = 0": 2,
     "first, *rest = scale(data, 2)\nlast = rest[-1]\nEPS = 1e-9; print(first)": 3,
-    "results['one'] = scale(data, 2)": 1,
     "def main():\n    print(scale(data, 2))\n\n\nif __name__ == '__main__':\n    def run(): ...\n    main()": 1,
     "@staticmethod\ndef test():\n    pass\n\n\nraise SystemExit(test())": 1,
-    "match scale(data, 2):\n    case []:\n        pass": 1,
 }
 #: what the function needs below it
 NEEDED = [

@@ -84,7 +84,7 @@ time.sleep({pause})
 @pytest.mark.parametrize(("pause", "ended"), [(0, Ended.EXITED), (60, Ended.TIME_LIMIT)])
 def test_straggler_ends_with_its_run(pause: int, ended: Ended, child_sandbox: Sandbox, own_folder: Path) -> None:
     mark = uuid.uuid4().hex
-    outcome = child_sandbox.run("", workspace_of(STRAGGLER.format(pause=pause, mark=mark)), Limits(2, 256))
+    outcome = child_sandbox.run("", workspace_of(STRAGGLER.format(pause=pause, mark=mark)), Limits(1, 256))
     assert outcome.ended is ended
     assert processes_with(mark) == []
 
