@@ -203,6 +203,23 @@ def scale(values, factor):
 """
 
 
+#: A part of a library in C has no file.
+IMPORTS = """
+import torch
+import torch._C._dynamo.guards
+
+def scale(values, factor):
+    return (torch.tensor(values, dtype=torch.float64) * factor).tolist()
+"""
+
+
+@pytest.mark.bwrap
+def test_library_that_only_the_answer_imports_stays_whole(toy_row: Any, bwrap_shared_sandbox: Sandbox) -> None:
+    """Its parts without a file were forgotten after each case, as modules of the repository are."""
+    verdict = attempt_in(bwrap_shared_sandbox, toy_row)(IMPORTS, memory_mb=2048, timeout_s=60)
+    assert verdict.status is Status.PASSED, verdict.reason()
+
+
 @pytest.mark.bwrap
 def test_no_case_sees_what_torch_compile_kept_of_another(toy_row: Any, bwrap_shared_sandbox: Sandbox) -> None:
     row = {**toy_row, "tests": {**toy_row["tests"], "memory_mb": 2048, "timeout_s": 60}}

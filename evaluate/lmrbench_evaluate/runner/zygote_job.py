@@ -169,7 +169,9 @@ def restore(path: list[str], environment: dict[str, str], last_module: str) -> N
         while True:
             os.waitpid(-1, 0)
     for name in list(itertools.takewhile(lambda name: name != last_module, reversed(sys.modules))):
-        if str(getattr(sys.modules[name], "__file__", None) or WORK).startswith(WORK):
+        # Part of a library in C has no file; its library does.
+        places = (getattr(sys.modules.get(part), "__file__", None) for part in (name, name.partition(".")[0]))
+        if next(filter(None, places), WORK).startswith(WORK):
             del sys.modules[name]
     sys.path[:] = path
     os.environ.clear()
