@@ -96,7 +96,7 @@ class Verdict:
     duration_s: float
     """Wall-clock seconds in the sandbox."""
     detail: str = ""
-    """The parts of the answer that were left out or repaired; without cases, why the answer or the machinery failed."""
+    """The parts of the answer that were left out or ignored; without cases, why the answer or the machinery failed."""
     cause: Cause | None = None
     """The cause, if there are no cases."""
     cpu_s: float | None = None
