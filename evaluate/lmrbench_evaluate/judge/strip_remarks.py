@@ -8,7 +8,7 @@ could address its judge. Strings that the code works with are data and stay, inc
 import ast
 import builtins
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 
 from lmrbench_data.base.source import FunctionNode, SourceError, parse
 
@@ -157,41 +157,42 @@ class _Annotation(ast.NodeTransformer):
 
 def _unused(node: ast.expr) -> ast.expr:
     """Return an unused expression without its words; its effects and errors stay (a constant has none)."""
+    parts: Sequence[ast.expr | None]
     match node:
         case ast.Constant():
-            return ast.Constant(...)
-        case ast.JoinedStr(values=parts):
-            node.values = [part for part in parts if isinstance(part, ast.FormattedValue) and not _is_plain(part)]
-            return node if node.values else ast.Constant(...)
-        case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            node.elts = list(map(_unused, parts))
-            return _or_constant(node, node.elts)
-        case ast.Set(elts=parts):
-            node.elts = list(map(_truth, parts))
-            return _or_constant(node, parts)
-        case ast.Dict(keys=keys, values=values):
-            node.keys, node.values = [key and _truth(key) for key in keys], list(map(_unused, values))
-            return _or_constant(node, [*keys, *node.values])
+            parts = []
+        case ast.JoinedStr(values=values):
+            parts = node.values = [
+                part for part in values if isinstance(part, ast.FormattedValue) and not _is_plain(part)
+            ]
+        case ast.Tuple() | ast.List():
+            parts = node.elts = list(map(_unused, node.elts))
+        case ast.Set():
+            parts = node.elts = list(map(_truth, node.elts))
+        case ast.Dict():
+            node.keys, node.values = [key and _truth(key) for key in node.keys], list(map(_unused, node.values))
+            parts = [*node.keys, *node.values]
         case ast.IfExp():
             node.test, node.body, node.orelse = _truth(node.test), _unused(node.body), _unused(node.orelse)
-            return _or_constant(node, [node.test, node.body, node.orelse])
-        case ast.BoolOp(values=values):
-            node.values = [*map(_truth, values[:-1]), _unused(values[-1])]
-            return _or_constant(node, node.values)
+            parts = [node.test, node.body, node.orelse]
+        case ast.BoolOp(values=[*first, last]):
+            parts = node.values = [*map(_truth, first), _unused(last)]
         case ast.UnaryOp(op=ast.Not()):
             node.operand = _unused(node.operand)
-            return _or_constant(node, [node.operand])
+            parts = [node.operand]
         case ast.Compare(ops=ops) if all(isinstance(op, ast.Eq | ast.NotEq | ast.Is | ast.IsNot) for op in ops):
-            return _or_constant(node, [node.left, *node.comparators])
+            parts = [node.left, *node.comparators]
         case ast.Lambda(args=arguments):
             node.body = ast.Constant(...)
-            return _or_constant(node, [*arguments.defaults, *filter(None, arguments.kw_defaults)])
+            parts = [*arguments.defaults, *filter(None, arguments.kw_defaults)]
         case ast.BinOp(op=ast.Mult(), right=ast.Constant(value=int())):
-            return ast.Constant(...) if _empty(node.left) else node
+            parts = [_empty(node.left)]
         case ast.BinOp(op=ast.Add()):
-            added = _added(node)
-            return ast.Constant(...) if isinstance(added, ast.Constant) else added
-    return node
+            node = _added(node)
+            parts = [node]
+        case _:
+            return node
+    return ast.Constant(...) if all(isinstance(part, ast.Constant) for part in parts) else node
 
 
 def _added(node: ast.expr) -> ast.expr:
@@ -216,11 +217,6 @@ def _empty(node: ast.expr | None) -> ast.Constant | None:
 def _truth(node: ast.expr) -> ast.expr:
     """Return a value of which only truth and hashability matter: a constant text that is true becomes `...`."""
     return ast.Constant(...) if _empty(node) and node.value else node  # type: ignore[attr-defined]
-
-
-def _or_constant(node: ast.expr, parts: Iterable[ast.expr | None]) -> ast.expr:
-    """Return the node, or a constant if all its parts are constants."""
-    return ast.Constant(...) if all(isinstance(part, ast.Constant) for part in parts) else node
 
 
 def _is_plain(field: ast.FormattedValue) -> bool:
