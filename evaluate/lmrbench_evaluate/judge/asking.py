@@ -70,7 +70,7 @@ class Asking:
     Making one raises InputError without a key or with a malformed address; nothing has been sent.
 
     Args:
-        votes: all votes.
+        votes: all votes, those of an answer next to each other.
         progress: receives each vote; its label is that of the reply, or `judge_error`, `not_judged` or `malformed`.
     """
 
@@ -92,6 +92,7 @@ class Asking:
         self.summary = JudgeSummary(judge=self.judge)
         spent = log.spent[settings.model]
         client.budget = Budget(settings.max_cost, settings.price(), spent.cost_usd, spent.unknown)
+        self._questions: dict[AnswerKey, asyncio.Task[Question]] = {}
 
     def run(self) -> JudgeSummary:
         """Ask the missing questions, and sum up the tokens and costs of all in the log."""
@@ -111,7 +112,7 @@ class Asking:
             RequestError: there is no reply.
         """
         try:
-            question = await asyncio.to_thread(job.build)
+            question = await self._question(job)
         except MalformedAnswerError:
             self.summary.malformed.add(job.answer)
             return MALFORMED
@@ -123,6 +124,14 @@ class Asking:
                 return self._write(job, reason=IDENTICAL)
             return self._write(job, self.prompt.identical, by=BY_COMPARISON)
         return await self._ask(job, question)
+
+    async def _question(self, job: Vote) -> Question:
+        """Return the question on an answer, built once for all its votes, which follow each other in the queue."""
+        if job.answer not in self._questions:
+            while len(self._questions) > self.workers:
+                del self._questions[next(iter(self._questions))]
+            self._questions[job.answer] = asyncio.create_task(asyncio.to_thread(job.build))
+        return await self._questions[job.answer]
 
     async def _ask(self, job: Vote, question: Question) -> str:
         """Ask the model and write the outcome, even if there is no reply."""

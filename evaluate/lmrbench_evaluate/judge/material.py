@@ -169,6 +169,7 @@ def _code_sections(
     def label(path: str, name: str = "") -> str:
         return f" {harmless(path)}{name and f'::{name}'}" if has_paths else ""
 
+    unseen = f"The candidate also changed {hidden} of the repository's other files, which are not shown."
     return {
         "reference_rest": changes("reference", ((pair.path, pair.reference) for pair in pairs), ""),
         "candidate_rest": changes(
@@ -176,7 +177,7 @@ def _code_sections(
             ((pair.path, pair.candidate) for pair in pairs),
             code,
             _numbered("CANDIDATE'S CHANGE OF ANOTHER FILE", others, code),
-            f"The candidate also changed {hidden} of the repository's other files, which are not shown." * bool(hidden),
+            unseen if hidden else "",
         ),
         "functions": "\n\n".join(
             f"{enclose(f'REFERENCE FUNCTION{label(pair.path, name)}', source)}\n\n"
