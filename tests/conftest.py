@@ -3,8 +3,7 @@
 import os
 import shutil
 import signal
-import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -28,30 +27,6 @@ if TYPE_CHECKING:
 
 # A shell starts background jobs with interrupts ignored, and children would inherit that; tests send interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _as_unicode(value: Any) -> Any:
-    """Escape lone surrogates in texts at any depth.
-
-    The processes of a parallel run cannot send them: one in a failure, a warning or a log record would end the whole
-    session without naming the test.
-    """
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, dict):
-        return {_as_unicode(key): _as_unicode(item) for key, item in value.items()}
-    return type(value)(map(_as_unicode, value)) if isinstance(value, list | tuple) else value
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_report_to_serializable() -> Generator[None, Any, Any]:
-    return _as_unicode((yield))
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_warning_recorded(warning_message: warnings.WarningMessage) -> None:
-    if isinstance(warning_message.message, Warning):
-        warning_message.message.args = _as_unicode(warning_message.message.args)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,29 +1,4 @@
-"""Errors that reach a user as one line: what is wrong, where, and how to fix it.
-
-    LMRBenchError               root of all errors
-      LoadError                 a dataset or an archive is damaged or unknown
-        HubUnavailableError     the Hub does not answer
-        NoConfigError           a dataset has no such configuration
-      InputError                the user can fix the input
-        ArgumentError           an argument, or its flag, is wrong
-        BadReferenceError       a reference does not return on every seed
-        ConflictError           somebody else changed the repository on the Hub
-        SourceError             code cannot be read
-          MalformedAnswerError  an answer holds no usable code
-      InfraError                the machinery failed (exit status 3)
-        OverloadError           the machine had no time for a run
-        GoneError               a zygote ended before it took an answer
-        LostAnswerError         the Hub did not say whether a write arrived
-        UnreachableError        a server of papers cannot be reached
-        GitError                git failed
-          GitLimitError         git exceeded its limits
-      NotJudgedError            an answer cannot be shown to a judge
-
-Signals that the package catches itself, which no user meets:
-
-    CostLimitError, NotAllowedError, RequestError, RunEndedError, StreamError, TooLargeError, TooMuchError,
-    UnreadableError, UnsupportedOutput
-"""
+"""Errors that reach a user as one line: what is wrong, where, and how to fix it."""
 
 from ..loader import LMRBenchError, LoadError
 

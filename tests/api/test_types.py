@@ -1,4 +1,4 @@
-"""The types of the public functions: mypy refuses a misspelt option and an unknown choice."""
+"""The public names, and the types of the functions: mypy refuses a misspelt option and an unknown choice."""
 
 import re
 import runpy
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import lmrbench_data as lmr
+from lmrbench_data.loader import LMRBenchError
 
 ROOT = Path(__file__).resolve().parents[2]
 #: A line that is right, and lines with one mistake each and what mypy says about it.
@@ -45,3 +46,14 @@ def test_mypy_refuses_what_a_function_does_not_take(tmp_path: Path) -> None:
 def test_the_stub_is_that_of_the_settings() -> None:
     stub = runpy.run_path(str(ROOT / "docs" / "stubs.py"))["stub"]()
     assert stub == Path(lmr.__file__).with_suffix(".pyi").read_text(), "run `make stubs`"
+
+
+def test_public_names_are_what_is_exported() -> None:
+    assert sorted(lmr.__all__) == sorted(lmr._HOMES)
+    for name in lmr.__all__:
+        item = getattr(lmr, name)
+        if isinstance(item, type) and issubclass(item, BaseException):
+            assert issubclass(item, LMRBenchError)
+    public = {name for name in vars(lmr) if not name.startswith("_")}
+    rooms = {path.stem for path in (ROOT / "lmrbench_data").iterdir()}
+    assert public - rooms <= {*lmr.__all__, "TYPE_CHECKING", "Any", "importlib"}
