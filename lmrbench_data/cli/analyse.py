@@ -11,9 +11,7 @@ from lmrbench_evaluate.runs.settings import JudgeSettings
 
 from ..base.errors import ArgumentError, InputError
 from ..base.settings import option
-from ..chat.endpoint import Endpoint
-from ..dataset.load import load_rows
-from .options import DatasetSpec, JudgeModel, Labels, MovedDataset, options
+from .options import JudgeModel, Labels, MovedDataset, options
 from .outcomes import exit_status, tokens_line
 from .output import Json, emit, only_runs, print_err, progress_bar
 
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from .outcomes import Part
 
 app = typer.Typer(no_args_is_help=True, help="Run the paper's analyses on its data or on your runs.")
-familiarity = typer.Typer(no_args_is_help=True, help="Measure how familiar a model is with the papers.")
 
 Runs = Annotated[
     list[Path] | None,
@@ -215,46 +212,3 @@ def _status(done: "JudgeSummary") -> int:
     for reason, count in sorted(Counter(done.not_judged.values()).items()):
         print_err(f"{count} not diagnosed: {reason}")
     return exit_status(done, "diagnosis", "diagnoses so far are kept", "diagnoses")
-
-
-app.add_typer(familiarity, name="familiarity")
-
-
-@familiarity.command()
-def cutoff(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders of `lmrbench evaluate`.", metavar="RUN...")],
-    cutoffs: Annotated[
-        list[str], typer.Option("--cutoff", help="YYYY-MM for all models, MODEL=YYYY-MM for one (repeatable).")
-    ],
-    dataset: MovedDataset = None,
-    out: Out = None,
-    as_json: Json = False,
-) -> None:
-    """Score runs on papers before and after a cut-off date.
-
-    The date of a paper is the month of its first arXiv version, else its year.
-
-    Example: lmrbench analyse familiarity cutoff runs/mine --cutoff 2024-06
-    """
-    from ..analyse.familiarity import split_by_cutoff
-
-    _check(runs, out)
-    _present(split_by_cutoff(only_runs(runs), cutoffs, dataset), as_json, out)
-
-
-@familiarity.command()
-@options(Endpoint, without=("max_tokens", "body"))
-def probability(settings: Endpoint, dataset: DatasetSpec = "embedded", out: Out = None, as_json: Json = False) -> None:
-    """Measure the mean token probability of each goal file.
-
-    The measure is that of the LMR-BENCH paper. It needs a server whose completions echo prompts with log-probabilities,
-    such as vLLM.
-
-    Example: lmrbench analyse familiarity probability --model Qwen/Qwen3-8B --base-url http://localhost:8000/v1
-    """
-    from ..analyse.familiarity import measure_probabilities
-
-    _check(None, out)
-    with progress_bar("scoring", shown=not as_json) as progress:
-        result = measure_probabilities(settings, load_rows(dataset), progress)
-    _present(result, as_json, out)

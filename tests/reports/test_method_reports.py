@@ -7,7 +7,6 @@ import pytest
 
 import lmrbench_data as lmr
 from lmrbench_data.analyse.errors.ask import ask_why
-from lmrbench_data.analyse.familiarity import measure_probabilities
 from lmrbench_data.analyse.structure import task_measures
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.proportions import Share
@@ -80,7 +79,6 @@ def test_tools_for_single_functions_refuse_methods_in_one_line(run: lmr.Run, met
     settings = JudgeSettings(run=run.path, model="m", base_url="http://localhost:1")
     tools = {
         "the analysis of structure": lambda: list(task_measures([method_row])),
-        "the measurement of familiarity": lambda: measure_probabilities(settings, [method_row]),
         "the diagnosis of errors": lambda: ask_why(settings),
     }
     for name, tool in tools.items():
