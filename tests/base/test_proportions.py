@@ -3,8 +3,6 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest
-from sklearn.metrics import cohen_kappa_score
 
 from lmrbench_data.base.proportions import Share, cross_table, kappa, ranking_key, ranking_level, wilson
 from lmrbench_evaluate.verdict.levels import TRACK_ORDER
@@ -13,6 +11,8 @@ LABELS = st.sampled_from(["CC", "LC", "LI"])
 
 
 def test_wilson_agrees_with_scipy() -> None:
+    from scipy.stats import binomtest  # slow to import
+
     for total in [*range(1, 40), 1000, 10**6]:
         for passed in {0, 1, total // 3, total - 1, total}:
             expected = binomtest(passed, total).proportion_ci(method="wilson")
@@ -40,6 +40,8 @@ def test_a_share_of_nothing_is_a_dash_and_may_be_anything() -> None:
 @settings(deadline=None)
 @given(st.lists(st.tuples(LABELS, LABELS), max_size=30))
 def test_kappa_is_that_of_scikit_learn(rows: list[tuple[str, str]]) -> None:
+    from sklearn.metrics import cohen_kappa_score  # slow to import
+
     first, second = [a for a, _ in rows], [b for _, b in rows]
     found = kappa(cross_table(first, second))
     if len({*first, *second}) < 2:

@@ -7,11 +7,12 @@ import pytest
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
-from mutants import errors
 
 
 @pytest.mark.slow
 def test_survivors_are_listed(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    from mutants import errors  # libcst is slow to import
+
     [task] = load_tasks(benchmark=toy_benchmark)
     list(record_tasks([task], local_sandbox))
     line = "scaled = [value * factor + OFFSET for value in values]"  # OFFSET is 0

@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from sklearn.metrics import cohen_kappa_score
-from statsmodels.stats.proportion import proportion_confint
 
 from lmrbench_evaluate.sandbox import Sandbox
 from support.command_line import in_process
@@ -21,6 +19,9 @@ def test_judge_is_measured_on_variants(
     judging: Judging, server: Server, toy_benchmark: Path, local_sandbox: Sandbox
 ) -> None:
     """The judge sees one fault of five."""
+    from sklearn.metrics import cohen_kappa_score  # both are slow to import
+    from statsmodels.stats.proportion import proportion_confint
+
     recorded_rows(toy_benchmark, local_sandbox)
     ask = ("calibrate", "variants", "-m", "judge-1", "--benchmark", str(toy_benchmark), "--workers", "1")
 
