@@ -4,7 +4,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from lmrbench_evaluate.predictions.sources import STANDARD_INPUT, Source, check_source, piped_rows, raw_rows
+from lmrbench_evaluate.predictions.sources import Source, check_source, raw_rows
 from lmrbench_evaluate.runs.engine import Engine
 from lmrbench_evaluate.runs.evaluation import evaluate as evaluate_predictions
 from lmrbench_evaluate.runs.settings import EvaluationSettings, RunSettings
@@ -32,9 +32,9 @@ def evaluate(
     passed; choose `instances` to leave them out.
 
     Args:
-        predictions: an iterable of mappings, a DataFrame, a `datasets.Dataset`; a file (.jsonl, .json, .parquet); a
-            folder that `save_to_disk` wrote; a log of our Inspect task or a folder of logs; a dataset on the Hub,
-            `org/name[@revision]`; `-` for JSON lines on standard input; or the words `gold` and `masked`.
+        predictions: an iterable of mappings, a DataFrame, a `datasets.Dataset`; a file (.jsonl, .json, .parquet); a log
+            of our Inspect task or a folder of logs; a dataset on the Hub, `org/name[@revision]`; or the words `gold`
+            and `masked`.
         out: run folder (default: runs/NAME-HASH from the predictions and the chosen instances).
         sandbox: `auto`, `docker`, `bwrap`, `local`, or the import path `package.module:name` of your own; on Ray,
             `auto` is `docker`. An open `Sandbox` or engine is used and closed.
@@ -50,9 +50,7 @@ def evaluate(
     check_source(predictions)
     with ExitStack() as stack:
         source = predictions  # one that can be read twice
-        if isinstance(source, str) and source == STANDARD_INPUT:
-            source = piped_rows()
-        elif not isinstance(source, str | Path):
+        if not isinstance(source, str | Path):
             source = [row for _, row in raw_rows(source)]
         place = open_place(sandbox, chosen)
         stack.enter_context(place)

@@ -24,8 +24,8 @@ def evaluate(
     predictions: Annotated[
         str,
         typer.Argument(
-            help="File (.jsonl, .json, .parquet), save_to_disk folder, log of Inspect or folder of logs, Hub dataset "
-            "(org/name[@revision]), - for JSON lines on stdin, or gold or masked."
+            help="File (.jsonl, .json, .parquet), log of Inspect or folder of logs, Hub dataset (org/name[@revision]), "
+            "or gold or masked."
         ),
     ],
     settings: RunSettings,

@@ -7,10 +7,10 @@ import os
 import re
 import subprocess
 import sys
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import datasets
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lmrbench_data as lmr
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.loader import read_archive
@@ -27,6 +28,7 @@ from lmrbench_evaluate.predictions.prediction_file import PredictionFile
 from lmrbench_evaluate.predictions.reading import KEYS, read_predictions
 from lmrbench_evaluate.predictions.sources import BadRow
 from lmrbench_evaluate.rebuild.workspace import rebuild
+from support.command_line import in_process
 from support.hub_server import Hub
 
 ROWS: dict[str, dict[str, Any]] = {"toy-scale": {}, "toy-shift": {}}
@@ -212,11 +214,9 @@ def test_key_that_stands_twice_costs_one_row_of_a_list(tmp_path: Path) -> None:
 
 
 TEXT_TYPES = {
-    "large text": pa.large_string(),
     "view of text": pa.string_view(),
     "dictionary": pa.dictionary(pa.int32(), pa.string()),
     "bytes": pa.binary(),
-    "large bytes": pa.large_binary(),
     "dictionary of bytes": pa.dictionary(pa.int8(), pa.binary()),
     "bytes of fixed size": pa.binary(64),
 }
@@ -230,43 +230,26 @@ def test_parquet_text_of_every_type_is_text(name: str, tmp_path: Path) -> None:
     instance, model, function, track = (pa.array([text]).cast(kind) for text in padded)
     others = {
         "image": pa.array([b"\xff\xd8"]),
-        "at": pa.array([1], pa.timestamp("ns", "Mars/Base")),
         "nothing": pa.nulls(1),
         "setting": pa.nulls(1),
-        "sample": pa.array([7]).cast(pa.decimal128(38, 0)),
-        "metadata": pa.array([{"cost": Decimal("0.5"), "by": b"a", "at": 1}]).cast(
-            pa.struct([("cost", pa.decimal128(9, 2)), ("by", pa.binary()), ("at", pa.timestamp("s"))])
-        ),
+        "metadata": pa.array([{"by": b"a", "at": 1}]).cast(pa.struct([("by", pa.binary()), ("at", pa.timestamp("s"))])),
     }
     columns = {"instance_id": instance, "model_name_or_path": model, "function": function, "track": track}
     pq.write_table(pa.table({**columns, **others}), path)
-    metadata = {"cost": 0.5, "by": "a", "at": "1970-01-01 00:00:01"}
-    assert read(path) == [Prediction("toy-scale", "m", "function", texts[2], 7, "", "paper", metadata)]
+    metadata = {"by": "a", "at": "1970-01-01 00:00:01"}
+    assert read(path) == [Prediction("toy-scale", "m", "function", texts[2], 0, "", "paper", metadata)]
 
 
 def test_parquet_values_that_are_no_text_are_bad_rows(tmp_path: Path) -> None:
     """Never malformed: the model is not to blame for what the reader does not understand."""
     path = tmp_path / "rows.parquet"
-    offsets = b"".join(number.to_bytes(4, "little") for number in (0, 5, 10))
-    broken = pa.Array.from_buffers(
-        pa.string(), 2, [None, pa.py_buffer(offsets), pa.py_buffer(b"good!\xff\xfe\xff\xfe\xff")]
-    )
-    for function, kind in (
-        (broken, "string"),
-        (pa.array([b"good!", b"\xff"]), "bytes"),
-        (pa.array([1, 2], pa.timestamp("s")), "datetime"),
-        (pa.array([1, 2], pa.duration("s")), "timedelta"),
-    ):
-        names = {name: [value] * 2 for name, value in (("instance_id", "toy-scale"), ("model_name_or_path", "m"))}
+    names = {"instance_id": ["toy-scale"] * 2, "model_name_or_path": ["m"] * 2}
+    for function, kind in ((pa.array([b"good!", b"\xff"]), "bytes"), (pa.array([1, 2], pa.timestamp("s")), "datetime")):
         pq.write_table(pa.table({**names, "function": function, "sample": [0, 1]}), path)
         assert str(read(path)[1]) == f"{path} row 2: function has the type {kind} and cannot be read; write UTF-8 text"
-    files = pa.array([[(b"a.py", b"x = 1")]], pa.map_(pa.binary(), pa.binary()))
-    pq.write_table(pa.table({"instance_id": ["toy-scale"], "model_name_or_path": ["m"], "files": files}), path)
-    assert read(path) == [Prediction("toy-scale", "m", "files", '{"a.py": "x = 1"}')]
-    pq.write_table(
-        pa.table({"instance_id": pa.array([1, 2]), "model_name_or_path": ["m"] * 2, "function": ["x"] * 2}), path
-    )
-    assert str(read(path)[0]) == f"{path} row 1: instance_id must be printable text of 1 to 200 characters"
+    files = pa.array([[(b"a.py", b"x = 1")]] * 2, pa.map_(pa.binary(), pa.binary()))
+    pq.write_table(pa.table({**names, "files": files}), path)
+    assert read(path)[0] == Prediction("toy-scale", "m", "files", '{"a.py": "x = 1"}')
 
 
 # --- the Hub ----------------------------------------------------------------------------------------------------------
@@ -338,8 +321,7 @@ def test_a_hub_dataset_of_predictions_is_read_at_the_revision_asked_for(tmp_path
 
 def test_extensions_tell_what_a_file_is(tmp_path: Path) -> None:
     rows = [GOOD, {**GOOD, "sample": 1}]
-    lines, whole = b"\n".join(json.dumps(row).encode() for row in rows), json.dumps(rows).encode()
-    indented, bom = b"\n".join(json.dumps(row, indent=2).encode() for row in rows), b"\xef\xbb\xbf"
+    lines, whole, bom = b"\n".join(json.dumps(row).encode() for row in rows), json.dumps(rows).encode(), b"\xef\xbb\xbf"
     table = parquet(*rows)
 
     def source(name: str, content: bytes) -> Path:
@@ -347,32 +329,28 @@ def test_extensions_tell_what_a_file_is(tmp_path: Path) -> None:
         return tmp_path / name
 
     for path in (
-        source("rows.jsonl.gz", gzip.compress(lines)),
-        source("two.jsonl.gz", gzip.compress(lines[:100]) + gzip.compress(lines[100:])),
-        source("rows.json.gz", gzip.compress(whole)),
         source("rows.txt", lines),
         source("rows.parquet", table),
-        # What jq prints without, with, and with --slurp --compact-output; with the mark of Windows' editors.
-        source("indented.jsonl", bom + indented),
-        source("slurped.jsonl", bom + json.dumps(rows, indent=2).encode()),
+        # What jq prints with --slurp --compact-output and without; with the mark of Windows' editors.
         source("list.jsonl", whole),
-        source("lists.jsonl", json.dumps(rows[:1]).encode() + b"\n" + json.dumps(rows[1:]).encode()),
-        source("lines.json", lines),
-        source("indented.json", indented),
+        source("slurped.jsonl", bom + json.dumps(rows, indent=2).encode()),
     ):
         assert read(path) == read(source("rows.json", whole)), path
+    advice, indented = "; `jq --compact-output", b"\n".join(json.dumps(row, indent=2).encode() for row in rows)
     for path, reason in {
-        source("e.jsonl.gz", gzip.compress(lines)[:-20]): "damaged",
-        source("g.jsonl.gz", gzip.compress(lines)[:30] + bytes(40)): "damaged",
-        source("o.csv", b"instance_id,function\n"): "is CSV; save it as JSON lines",
-        source("broken.json", b"[1, 2"): "not JSON.*with one row per line of a .jsonl file, only bad rows are left out",
-        source("broken.jsonl", indented[:-1]): "not JSON: .*line 10, column 1",
+        source("indented.jsonl", bom + indented): f"holds rows of several lines{advice}",
+        source("indented.json", indented): f"not JSON: Extra data .line 6, column 1.{advice}",
+        source("lines.json", lines): f"not JSON: Extra data .*{advice}",
+        source("broken.json", b"[1, 2"): f"not JSON.*{advice}",
         source("deep.json", b"[" * 100_000): "not JSON",
         source("latin.json", b"\xff"): "not UTF-8",
+        source("o.csv", b"instance_id,function\n"): "save the rows as JSON lines",
+        source("rows.jsonl.gz", gzip.compress(lines)): "save the rows as JSON lines",
         source("empty.parquet", b""): "not readable as Parquet",
         source("garbage.parquet", table[:4] + b"\xff" * 400 + table[404:]): "not readable as Parquet",
-        tmp_path / "absent.jsonl.gz": "no such file",
+        tmp_path / "absent.jsonl": "no such file",
         "absent/absent.jsonl": "no such file",
+        "-": "no such file",
         "nul\0.jsonl": "no such file",
         tmp_path: "is a directory",
         "/dev/null": "not a regular file",
@@ -380,6 +358,50 @@ def test_extensions_tell_what_a_file_is(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=reason) as error:
             read(path)
         assert "\n" not in str(error.value)
+
+
+#: The last answer has no sample.
+TABLE = [
+    {**GOOD, "sample": 0, "metadata": {"cost": 0.5}},
+    {**GOOD, "function": "x = 1", "sample": 3, "metadata": {"cost": 0.1}},
+    {**GOOD, "instance_id": "toy-shift", "function": "x = 2", "sample": None, "metadata": None},
+]
+
+
+def test_rows_are_read_from_every_kind_of_table(tmp_path: Path) -> None:
+    pd.DataFrame(TABLE).to_parquet(tmp_path / "rows.parquet")
+    for source in (TABLE, pd.DataFrame(TABLE), datasets.Dataset.from_list(TABLE), tmp_path / "rows.parquet"):
+        assert list(read_predictions(source, ROWS)) == [
+            Prediction("toy-scale", "org/model", "function", CODE, 0, metadata={"cost": 0.5}),
+            Prediction("toy-scale", "org/model", "function", "x = 1", 3, metadata={"cost": 0.1}),
+            Prediction("toy-shift", "org/model", "function", "x = 2", 0),
+        ]
+
+
+def test_rows_without_a_column_of_answers_are_an_error_that_names_their_columns(tmp_path: Path) -> None:
+    """The fault of the file, not of the model: nothing is evaluated. Single rows without an answer are malformed."""
+    rows = [{"instance_id": "toy-scale", "model_name_or_path": "m", "response": CODE, "n": n} for n in range(3)]
+    for source in (rows, pd.DataFrame(rows), [{**rows[0], "track": "paper"}, {"instance_id": "nope", "code": "x"}]):
+        with pytest.raises(InputError, match="predictions 'memory': no row has an answer; its columns are ") as error:
+            list(read_predictions(source, ROWS))
+        assert "instance_id, model_name_or_path, response, " in str(error.value)
+    (tmp_path / "rows.jsonl").write_text(json.dumps({**rows[0], "instance_id": "empathy-gap-delta"}))
+    done = in_process("evaluate", "rows.jsonl", "--sandbox", "local", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "\nerror: predictions 'rows.jsonl': no row has an answer; its columns are " in f"\n{done.stderr}"
+    items = read_predictions([*rows, {**rows[0], "function": CODE}], ROWS)
+    assert [bool(row.problem) for row in items if isinstance(row, Prediction)] == [True, True, True, False]
+
+
+def test_columns_and_keys_that_are_no_text_are_one_line_errors(toy_dataset: Path, tmp_path: Path) -> None:
+    answer = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": "x"}
+    options: dict[str, Any] = {"out": tmp_path / "run", "dataset": str(toy_dataset), "sandbox": "local"}
+    for rows in ([{1: "x"}], [{None: "x", ("a", 2): 1}], pd.DataFrame([["toy-scale", "x"]])):
+        with pytest.raises(InputError, match=r"no row can be evaluated .*; its columns are .*; rename one to instance"):
+            lmr.evaluate(rows, **options)
+        assert not (tmp_path / "run").exists()
+    odd = [{**answer, 3: "y", "metadata": {("a", 1): 1, 2: {3: 4}}}]
+    assert lmr.evaluate(odd, **options).complete
 
 
 MISSING_VALUES = [

@@ -43,8 +43,8 @@ def read_predictions(
     Rows without `sample` get the free numbers in order: several answers of one model to one instance are its samples.
 
     Args:
-        source: a path (.jsonl, .json, .parquet, a `save_to_disk` folder), `org/name[@revision]` on the Hub, `gold`
-            or `masked`; piped input; or an iterable of mappings, or a DataFrame.
+        source: a path (.jsonl, .json, .parquet), `org/name[@revision]` on the Hub, `gold` or `masked`; or an iterable
+            of mappings, or a DataFrame.
         rows: the dataset's rows by instance id.
         dataset: dataset of the rows, for messages.
 
@@ -112,8 +112,7 @@ def prediction_of(place: str, raw: Any, instances: Collection[str], dataset: str
     for name in (key for key in KEYS if key != "metadata"):
         value = raw.get(name)
         if value is not None and not isinstance(value, str | int | float | list | dict):
-            kind = getattr(value, "type", type(value).__name__)  # of a column of Parquet
-            return BadRow(place, f"{name} has the type {kind} and cannot be read; write UTF-8 text")
+            return BadRow(place, f"{name} has the type {type(value).__name__} and cannot be read; write UTF-8 text")
     instance_id, model = raw.get("instance_id"), raw.get("model_name_or_path")
     for name, value in (("instance_id", instance_id), ("model_name_or_path", model)):
         if value is None:
@@ -183,6 +182,8 @@ def _object(form: str, value: Any) -> tuple[str, str]:
             return "", f"{form} must be an object of texts"
     if isinstance(value, BadRow):
         return "", f"{form}: {value.reason}"
+    if isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+        value = dict(value)  # a map of Parquet
     if isinstance(value, dict):  # a row of Parquet has the keys of all rows
         value = {key: text for key, text in value.items() if text is not None}
         if not value:

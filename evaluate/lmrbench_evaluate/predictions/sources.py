@@ -1,24 +1,18 @@
-"""Read raw prediction rows and their places from a file, a pipe, a saved dataset, the Hub, Inspect's logs, or memory.
+"""Read raw prediction rows and their places from a file, the Hub, Inspect's logs, or memory.
 
 An unreadable row becomes a `BadRow`; `prediction` checks the contents of the others.
 """
 
 import contextlib
-import gzip
-import io
 import json
 import logging
 import math
-import re
 import reprlib
-import sys
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.text import error_line
@@ -30,19 +24,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WORDS = ("gold", "masked")
-#: The word for standard input as a source, and its name in messages.
-STANDARD_INPUT, STDIN = "-", "stdin"
-SUFFIXES = (".jsonl", ".json", ".parquet", ".jsonl.gz", ".json.gz")
+SUFFIXES = (".jsonl", ".json", ".parquet")
 _log = logging.getLogger(__name__)
 #: Files of predictions in a repository on the Hub.
-ON_HUB = (".jsonl", ".jsonl.gz", ".parquet")
-#: Files that `save_to_disk` writes: of a dataset, and of a dictionary of splits.
-_SAVED = ("state.json", "dataset_dict.json")
-#: Start of JSON that is not one row per line: a list, or an object over several lines.
-_NOT_LINES = re.compile(r"\s*(\[|\{\s*\n)")
-_SPACE = re.compile(r"\s*")
-#: A source of predictions: a path, a name on the Hub, `gold` or `masked`, `-` for piped input, or rows in memory.
+ON_HUB = (".jsonl", ".parquet")
+#: A source of predictions: a path, a name on the Hub, `gold` or `masked`, or rows in memory.
 Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | pd.DataFrame"
+#: What to do about JSON that is not one value.
+_FIX = "`jq --compact-output . FILE > lines.jsonl` writes one row per line, of which only bad ones are left out"
 #: Levels of a row's values; what is deeper is left out, because it could be read but not written again.
 MAX_DEPTH = 50
 
@@ -58,25 +47,8 @@ class BadRow:
         return f"{self.place}: {self.reason}"
 
 
-class PipedRows(list[tuple[str, Any]]):
-    """Places and rows of standard input, which can be read only once."""
-
-
-def piped_rows() -> PipedRows:
-    """Read all rows of standard input: JSON lines, or JSON.
-
-    Raises:
-        InputError: it is closed.
-    """
-    if sys.stdin is None:
-        raise InputError("predictions '-': standard input is closed; pipe rows into it, or name a file")
-    return PipedRows(_text_rows(io.BytesIO(sys.stdin.buffer.read()), STDIN))
-
-
 def source_name(source: Source) -> str:
     """Return the name of a source for messages and run.json; `memory` for rows in memory."""
-    if isinstance(source, PipedRows) or (isinstance(source, str) and source == STANDARD_INPUT):
-        return STDIN
     return str(source) if isinstance(source, str | Path) else "memory"
 
 
@@ -84,7 +56,7 @@ def check_source(source: Source) -> None:
     """Fail early if a source cannot exist.
 
     Raises:
-        InputError: it is neither a word, a file, a saved dataset, the name of a Hub dataset, nor rows.
+        InputError: it is neither a word, a file, a folder of logs, the name of a Hub dataset, nor rows.
     """
     if not isinstance(source, str | Path):
         if isinstance(source, Mapping | bytes) or not isinstance(source, Iterable):
@@ -92,15 +64,10 @@ def check_source(source: Source) -> None:
         return
     source, kinds = str(source), ", ".join(SUFFIXES)
     path = Path(source)
-    if source in (*WORDS, STANDARD_INPUT) or path.is_file() or any((path / name).is_file() for name in _SAVED):
+    if source in WORDS or path.is_file() or (path.is_dir() and logs_in(path)):
         return
     if path.is_dir():
-        if logs_in(path):
-            return
-        raise InputError(
-            f"predictions {source!r}: is a directory without Inspect's logs that `save_to_disk` did not write; choose "
-            f"a file in it ({kinds})"
-        )
+        raise InputError(f"predictions {source!r}: is a directory without Inspect's logs; name a file in it ({kinds})")
     if path.exists():
         raise InputError(f"predictions {source!r}: not a regular file; save the rows to a file first")
     if source.endswith(SUFFIXES) or not HUB_NAME.fullmatch(source):
@@ -114,14 +81,12 @@ def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
         InputError: the source as a whole cannot be read.
     """
     rows: Iterable[tuple[str, Any]]
-    if isinstance(source, PipedRows):
-        rows = source
-    elif not isinstance(source, str | Path):
+    if not isinstance(source, str | Path):
         frame: Any = source
         records: Iterable[Any] = frame.to_dict("records") if hasattr(source, "columns") else frame
         rows = ((f"row {index}", row) for index, row in enumerate(records))
     elif (path := Path(source)).is_dir():
-        rows = _saved_rows(path) if any((path / name).is_file() for name in _SAVED) else log_rows(logs_in(path))
+        rows = log_rows(logs_in(path))
     else:
         rows = _file_rows(path, str(path)) if path.is_file() else _hub_rows(str(source))
     for place, row in rows:
@@ -156,9 +121,7 @@ def _plain(value: Any, depth: int = MAX_DEPTH) -> Any:
         return [_plain(item, depth - 1) for item in value] if depth else None
     if isinstance(value, bytes):
         with contextlib.suppress(UnicodeDecodeError):
-            return value.rstrip(b"\0").decode()  # columns of fixed size are padded
-    if isinstance(value, Decimal):
-        value = float(value)
+            return value.rstrip(b"\0").decode()  # columns of Parquet with a fixed size are padded
     is_missing = type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and math.isnan(value))
     return None if is_missing else value
 
@@ -167,48 +130,40 @@ def _file_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
     """Yield the rows of a file, whose extension tells what it is; messages call it `name`."""
     if is_log(path):
         yield from log_rows([path])
-    elif path.suffix in (".csv", ".tsv"):
-        raise InputError(f"{name}: is {path.suffix[1:].upper()}; save it as JSON lines")
+    elif path.suffix in (".csv", ".tsv", ".gz"):
+        raise InputError(f"{name}: is not JSON; save the rows as JSON lines")
     elif path.suffix == ".parquet":
         yield from _parquet_rows(path, name)
     else:
-        try:
-            with cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb") as file:
-                yield from _text_rows(file, name, is_json=path.name.removesuffix(".gz").endswith(".json"))
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise InputError(f"{name}: damaged ({error_line(error)}); save it again") from error
-
-
-def _text_rows(file: IO[bytes], name: str, is_json: bool = False) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of JSON lines, or of lists and objects that follow one another."""
-    start = file.read(4096).decode("utf-8-sig", "replace")
-    file.seek(0)
-    if is_json or _NOT_LINES.match(start):
-        yield from _json_rows(file.read(), name)
-        return
-    for number, line in enumerate(file, start=1):
-        if line.strip():
-            place = f"{name}:{number}"
-            yield place, _parse_json(place, line, _DECODER.decode)
+        with path.open("rb") as file:
+            start = file.read(4096).removeprefix(b"\xef\xbb\xbf").strip()
+            file.seek(0)
+            if path.suffix == ".json" or start.startswith(b"["):
+                yield from _json_rows(file.read(), name)
+                return
+            if start.startswith((b"{\n", b"{\r")):
+                raise InputError(f"{name}: holds rows of several lines; {_FIX}")
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield f"{name}:{number}", _parse_json(f"{name}:{number}", line)
 
 
 def _json_rows(data: bytes, name: str) -> Iterator[tuple[str, Any]]:
-    values = _parse_json(name, data, _values)
-    if isinstance(values, BadRow):
-        raise InputError(f"{values}; with one row per line of a .jsonl file, only bad rows are left out")
-    first = values[0] if len(values) == 1 else None
+    value = _parse_json(name, data)
+    if isinstance(value, BadRow):
+        raise InputError(f"{value}; {_FIX}")
     # The older form of SWE-bench: instance id → row.
-    if isinstance(first, dict) and "instance_id" not in first and isinstance(next(iter(first.values()), None), dict):
-        for key, value in first.items():
-            yield f"{name}[{key!r}]", {"instance_id": key, **value} if isinstance(value, dict) else value
+    if isinstance(value, dict) and "instance_id" not in value and isinstance(next(iter(value.values()), None), dict):
+        for key, row in value.items():
+            yield f"{name}[{key!r}]", {"instance_id": key, **row} if isinstance(row, dict) else row
         return
-    rows = (row for value in values for row in (value if isinstance(value, list) else [value]))
+    rows = value if isinstance(value, list) else [value]
     yield from ((f"{name}[{index}]", row) for index, row in enumerate(rows))
 
 
-def _parse_json(place: str, data: bytes, parse: Callable[[str], Any]) -> Any:
+def _parse_json(place: str, data: bytes) -> Any:
     try:
-        return parse(data.decode("utf-8-sig").rstrip())
+        return json.loads(data.decode("utf-8-sig").rstrip(), object_pairs_hook=json_object)
     except UnicodeDecodeError as error:
         return BadRow(place, f"not UTF-8 (byte {error.start})")
     except json.JSONDecodeError as error:
@@ -220,15 +175,6 @@ def _parse_json(place: str, data: bytes, parse: Callable[[str], Any]) -> Any:
         return BadRow(place, "not JSON that can be read: nested too deeply")
 
 
-def _values(text: str) -> list[Any]:
-    """Return the JSON values that follow one another in a text."""
-    values, end = [], 0
-    while (start := _SPACE.match(text, end).end()) < len(text):  # type: ignore[union-attr]  # it matches nothing, too
-        value, end = _DECODER.raw_decode(text, start)
-        values.append(value)
-    return values
-
-
 def json_object(pairs: Sequence[tuple[str, Any]]) -> Any:
     """Return an object; a BadRow in its place if a key stands twice, because either value may be meant."""
     content = dict(pairs)
@@ -236,23 +182,6 @@ def json_object(pairs: Sequence[tuple[str, Any]]) -> Any:
         return content
     [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
     return BadRow("", f"duplicate key {reprlib.repr(key)}")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=json_object)
-
-
-def _saved_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of all splits of a dataset that `save_to_disk` wrote."""
-    import datasets
-
-    try:
-        saved = datasets.load_from_disk(str(path))
-        splits = {path / name: rows for name, rows in saved.items()} if isinstance(saved, dict) else {path: saved}
-        for folder, rows in splits.items():
-            for number, row in enumerate(rows, start=1):
-                yield f"{folder} row {number}", row
-    except Exception as error:  # a damaged folder may raise anything
-        raise InputError(f"{path}: damaged ({error_line(error)}); save the dataset again") from error
 
 
 def _parquet_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
@@ -264,21 +193,11 @@ def _parquet_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
         with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
             for batch in file.iter_batches(16, use_threads=False):
                 batch.validate()
-                for cells in zip(*batch.columns, strict=True):
+                for row in batch.to_pylist():
                     number += 1
-                    row = json_object([*zip(batch.schema.names, map(_cell, cells), strict=True)])
                     yield f"{name} row {number}", row
     except Exception as error:  # a damaged file may raise anything
         raise InputError(f"{name}: not readable as Parquet ({error_line(error)}; after row {number})") from error
-
-
-def _cell(scalar: Any) -> Any:
-    """Return the value of a cell; the cell itself if Python has no such value, or its text is not UTF-8."""
-    try:
-        value = scalar.as_py()
-    except Exception:  # depends on the type
-        return scalar
-    return dict(value) if str(scalar.type).startswith("map<") and value is not None else value
 
 
 def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:

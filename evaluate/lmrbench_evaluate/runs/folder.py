@@ -191,7 +191,7 @@ def _folder_name(predictions: Source) -> str:
             return str(source)
         # Files of one name in different places have different folders.
         place = str(source.resolve()) if source.exists() else str(predictions)
-        name = re.sub(r"[^\w.-]", "-", re.sub(r"(\.(jsonl|json|parquet))?(\.gz)?$", "", source.name))
+        name = re.sub(r"[^\w.-]", "-", re.sub(r"\.(jsonl|json|parquet)$", "", source.name))
         return f"{name}-{hashlib.sha256(os.fsencode(place)).hexdigest()[:8]}"
     return f"{source_name(predictions)}-{hashlib.sha256(repr(predictions).encode()).hexdigest()[:12]}"
 
