@@ -128,8 +128,8 @@ def label(run: Path) -> list[Annotation]:
     for item, row in list(zip(items, rows, strict=True))[::7]:
         for person in ("ada", "ben"):
             category = row["category"] if draw.random() < 0.8 else draw.choice(["CC", "LC", "LI"])
-            names = person, item.instance_id, item.model, "standard", "paper", item.sample
-            labels.append(Annotation(*names, category, "The mean is over the wrong axis."))
+            place = "standard", "paper", item.sample, "The mean is over the wrong axis."
+            labels.append(Annotation(person, item.instance_id, item.model, category, *place))
     return labels
 
 

@@ -161,7 +161,6 @@ def structure(
 )
 def errors(
     settings: JudgeSettings,
-    labels: Labels = None,
     as_json: Json = False,
 ) -> None:
     """Classify failed answers by the paper's error classes.
@@ -170,29 +169,24 @@ def errors(
     robustness, cross-file retrieval, policy.
 
     The model sees the judge's material and the report of the tests. Diagnoses are added to RUN/errors.jsonl one by one;
-    re-run the command to resume. Human labels (column `error`) take precedence.
+    re-run the command to resume.
 
-    Example: lmrbench analyse errors runs/mine --model gpt-5 --labels people.csv
+    Example: lmrbench analyse errors runs/mine --model gpt-5
     """
-    from lmrbench_evaluate.reports.annotations import read_annotations
     from lmrbench_evaluate.runs.folder import RunFolder
 
     from ..analyse.errors.ask import FILE, ask_why
-    from ..analyse.errors.diagnosis import COLUMN
     from ..analyse.errors.error_analysis import analyse_errors
 
     run, model = settings.run, settings.model
     _ = RunFolder(run).facts  # fails if there is no run
-    annotations, bad = read_annotations(labels, COLUMN) if labels else ([], [])
-    for row in bad:
-        print_err(f"bad row: {row}")
     summary = None
     if model:
         with progress_bar("asking", shown=not as_json, kept=f"diagnoses so far are in {run / FILE}") as progress:
             summary = ask_why(settings, progress)
-    elif not annotations and not ((run / FILE).is_file() and (run / FILE).stat().st_size):
-        raise InputError(f"{run}: no diagnoses yet; add a model to ask (--model) or human labels (--labels)")
-    result = analyse_errors(run, annotations, model=model or None, instances=settings.instances)
+    elif not ((run / FILE).is_file() and (run / FILE).stat().st_size):
+        raise InputError(f"{run}: no diagnoses yet; add a model to ask (--model)")
+    result = analyse_errors(run, model=model or None, instances=settings.instances)
     numbers = dict(result.numbers)
     parts: list[Part] = [*result.tables, *result.notes]
     if summary:
@@ -202,9 +196,8 @@ def errors(
         numbers |= {name: getattr(summary, name) for name in names}
         numbers |= {name: getattr(summary.spent, name) for name in ("input_tokens", "output_tokens")}
     emit(numbers, as_json, *parts)
-    status = _status(summary) if summary else 0
-    if status or bad:
-        raise typer.Exit(status or 1)
+    if summary and (status := _status(summary)):
+        raise typer.Exit(status)
 
 
 def _status(done: "JudgeSummary") -> int:

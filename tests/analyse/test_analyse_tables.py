@@ -50,7 +50,7 @@ def judged_run(tmp_path: Path) -> Path:
 
 
 def annotation(annotator: str, instance: str, model: str, category: str) -> Annotation:
-    return Annotation(annotator, instance, model, "", "", 0, Category(category), "")
+    return Annotation(annotator, instance, model, Category(category))
 
 
 def test_tables_of_a_run_equal_the_report_and_majorities(judged_run: Path) -> None:

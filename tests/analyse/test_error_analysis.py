@@ -1,4 +1,4 @@
-"""`lmrbench analyse errors` over real HTTP: what is asked, what counts, people beside the model, hostile answers."""
+"""`lmrbench analyse errors` over real HTTP: what is asked, what counts, hostile answers."""
 
 import json
 import os
@@ -10,12 +10,7 @@ from typing import Any
 import pytest
 
 import lmrbench_data as lmr
-from lmrbench_data.analyse.errors.diagnosis import (
-    PROMPT,
-    ErrorClass,
-    parse_diagnosis,
-    read_class,
-)
+from lmrbench_data.analyse.errors.diagnosis import parse_diagnosis
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.judge.opinion import UnreadableError
@@ -142,41 +137,6 @@ def test_hostile_answer_cannot_speak_to_the_model(bench: Bench) -> None:
     assert ends == [f"===== END WHAT THE TESTS REPORTED {code} ====="]
 
 
-def test_labels_of_people_take_precedence_and_are_compared(bench: Bench) -> None:
-    labels = bench.run.parent / "people.csv"
-    rows = [
-        ("ann", "adds", "Paper_Parsing error"),
-        ("bob", "adds", "paper parsing"),
-        ("ann", "sloppy", "policy"),
-        ("ann", "hostile", "policy"),
-        ("bob", "hostile", "code robustness"),
-        ("ann", "silent", "policy"),
-        ("ann", "right", "policy"),
-        ("ann", "nobody", "a typo"),
-    ]
-    lines = [f"{who},toy-scale,{name},{label}" for who, name, label in rows]
-    labels.write_text("\n".join(["annotator,instance,model,error", *lines]))
-    done = bench.errors("--model", "m", "--labels", str(labels), "--json")
-    assert done.returncode == 1, "a row that cannot be read is told by the exit status"
-    assert "error must be one of paper parsing, incomplete comprehension, code robustness" in done.stderr
-    found = json.loads(done.stdout)
-    said = {(row["model_name_or_path"], row["sample"]): (row["primary"], row["by"]) for row in found["by_answer"]}
-    assert said == {
-        ("adds", 0): ("paper parsing", "people"),
-        ("adds", 1): ("paper parsing", "model"),
-        ("sloppy", 0): ("policy", "people"),
-        ("hostile", 0): ("incomplete comprehension", "model"),  # people are split
-        ("silent", 0): ("policy", "people"),  # nobody else could say
-    }
-    agreement = found["agreement"]
-    assert (agreement["answers"], agreement["same_primary"]["part"]) == (2, 1)
-    # Two answers, labels (paper, policy) and (paper, code): observed 1/2, chance 1/4.
-    assert agreement["kappa"] == {"value": pytest.approx(1 / 3), "ci95": None}
-    shown = bench.errors("--labels", str(labels)).stdout
-    assert "same primary class" in shown
-    assert "1 label of answers that this run does not have, or that did not fail" in shown
-
-
 def test_unreadable_reply_is_an_error_without_a_class(bench: Bench) -> None:
     bench.server.judge = lambda request: "policy, I guess" if "tuple(" in request.user else model(request)
     done = bench.errors("--model", "m")
@@ -204,11 +164,3 @@ GOOD = error("policy", "return None")
 def test_malformed_reply_is_unreadable(text: str, reason: str) -> None:
     with pytest.raises(UnreadableError, match=reason):
         parse_diagnosis(text)
-
-
-def test_names_of_classes() -> None:
-    assert all(read_class(str(item).upper().replace(" ", "_")) is item for item in ErrorClass)
-    assert read_class("cross file retrieval") is ErrorClass.CROSS_FILE_RETRIEVAL
-    for text in ("", "policy; policy", "policy and code robustness", "1"):
-        assert read_class(text) is None
-    assert PROMPT.version.startswith("e2-")

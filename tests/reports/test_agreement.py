@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.proportions import cross_table, kappa
-from lmrbench_evaluate.judge.opinion import BEST_FIRST
+from lmrbench_evaluate.judge.opinion import BEST_FIRST, Category
 from lmrbench_evaluate.reports.agreement import measure_agreement
 from lmrbench_evaluate.reports.annotations import Annotation, read_annotations
 from lmrbench_evaluate.reports.scores import ModelScore
@@ -31,7 +31,7 @@ def score(judged: dict[str, str]) -> ModelScore:
 
 
 def notes(annotator: str, given: dict[str, str]) -> list[Annotation]:
-    return [Annotation(annotator, name, "m", "", "", 0, label, "") for name, label in given.items()]
+    return [Annotation(annotator, name, "m", Category(label)) for name, label in given.items()]
 
 
 @settings(deadline=None)
@@ -66,7 +66,7 @@ def test_annotations_are_read_with_a_place_for_each_fault(tmp_path: Path) -> Non
         (good, "duplicate of"),
         ({**good, "annotator": "bob", "category": "incorrect  Logic", "comment": "sign", "sample": "3"}, ""),
         ({**good, "annotator": ""}, "annotator: Field required"),
-        ({**good, "category": "fine"}, "category must be CC, LC or LI"),
+        ({**good, "category": "fine"}, "category: Input should be 'LI', 'LC' or 'CC'"),
         ({**good, "sample": -1}, "sample: Input should be greater than or equal to 0"),
         ({**good, "model": 3}, "model: Input should be a valid string"),
         ([], "not an object"),
@@ -117,7 +117,7 @@ def test_a_label_without_setting_belongs_to_the_only_answer_it_can_mean() -> Non
         return dataclasses.replace(score({"task-0": "CC", "task-1": "LI"}), model=model, setting=setting, track=track)
 
     def label(annotator: str, instance: str, model: str, category: str, *place: Any) -> Annotation:
-        return Annotation(annotator, instance, model, *(place or ("", "")), 0, category)
+        return Annotation(annotator, instance, model, Category(category), *(place or ("", "")))
 
     scores = [scored("one", "agent"), scored("two", "agent"), scored("two", "standard"), scored("three", "")]
     scores += [scored("three", "agent"), scored("four", "", "paper"), scored("four", "", "contract")]
@@ -158,7 +158,7 @@ def test_report_with_people_and_judge(tmp_path: Path) -> None:
 
     done = command(run, "--labels", labels, "--json")
     assert done.returncode == 1
-    assert f'bad row: {labels}:7: category must be CC, LC or LI, not "?"' in done.stderr
+    assert f"bad row: {labels}:7: category: Input should be 'LI', 'LC' or 'CC'" in done.stderr
     made = json.loads(done.stdout)
     [entry] = made["scores"]
     judged = entry["overall"]["judge"]

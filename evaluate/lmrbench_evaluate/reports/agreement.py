@@ -162,6 +162,6 @@ def majorities(labels: Mapping[AnswerKey, Mapping[str, Annotation]]) -> tuple[La
     return majority, split
 
 
-def _pair(first: str, one: Labels, second: str, other: Labels) -> PairAgreement:
+def _pair(first: str, one: Mapping[AnswerKey, str], second: str, other: Mapping[AnswerKey, str]) -> PairAgreement:
     both = sorted(one.keys() & other.keys())
     return PairAgreement(first, second, [(answer[0], one[answer], other[answer]) for answer in both])

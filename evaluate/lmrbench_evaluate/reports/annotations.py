@@ -4,15 +4,13 @@ A bad row never stops the reading: it is returned with its place and reason, apa
 """
 
 import csv
-import dataclasses
 import io
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationError
 from pydantic.dataclasses import dataclass
 
 from lmrbench_data.base.errors import InputError
@@ -27,14 +25,10 @@ _ALIASES = {"instance": "instance_id", "model_name_or_path": "model"}
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 
-class LabelColumn(NamedTuple):
-    """The column that holds people's labels."""
-
-    name: str
-    read: Callable[[str], str | None]
-    """Returns the label that a text names, or None."""
-    needed: str
-    """The valid labels, for messages."""
+def _category(text: object) -> str:
+    """Read a category by its letters or name, never by a number: people's scales start at different ends."""
+    said = " ".join(re.findall(r"\w+", str(text).lower()))
+    return next((item for item in Category if said in (item.lower(), item.full_name.lower().replace(",", ""))), said)
 
 
 @dataclass(frozen=True)
@@ -44,11 +38,10 @@ class Annotation:
     annotator: Name
     instance_id: Name
     model: Name
+    category: Annotated[Category, BeforeValidator(_category)]
     setting: str = ""
     track: Literal["", Track, "unstated"] = ""
     sample: Annotated[int, Field(ge=0)] = 0
-    category: str = ""
-    """A category of the judge, or a label of another column."""
     comment: str = ""
 
     @property
@@ -57,23 +50,11 @@ class Annotation:
         return AnswerKey(self.instance_id, self.model, self.setting, self.track, self.sample)
 
 
-def _category(text: str) -> Category | None:
-    """Read a category by its letters or name, never by a number: people's scales start at different ends."""
-    said = " ".join(re.findall(r"\w+", text.lower()))
-    return next((item for item in Category if said in (item.lower(), item.full_name.lower().replace(",", ""))), None)
-
-
-CATEGORY = LabelColumn("category", _category, "CC, LC or LI")
-
-
-def read_annotations(path: Path, label: LabelColumn = CATEGORY) -> tuple[list[Annotation], list[BadRow]]:
+def read_annotations(path: Path) -> tuple[list[Annotation], list[BadRow]]:
     """Read the annotations of a file; invalid rows are returned apart.
 
     Columns: annotator, instance_id (or instance), model_name_or_path (or model), category; optional: setting, track,
     sample, comment. Categories: CC, LC, LI or their names, in any case.
-
-    Args:
-        label: the column of labels (default: the category).
     """
     if path.suffix not in (".csv", ".jsonl"):
         raise InputError(f"annotations {path}: must be a .csv or .jsonl file")
@@ -85,7 +66,7 @@ def read_annotations(path: Path, label: LabelColumn = CATEGORY) -> tuple[list[An
     bad: list[BadRow] = []
     seen: dict[tuple[Any, ...], str] = {}
     for place, value in raw:
-        item = value if isinstance(value, BadRow) else _check(place, value, label)
+        item = value if isinstance(value, BadRow) else _check(place, value)
         if isinstance(item, Annotation):
             first = seen.setdefault((item.annotator, item.answer), place)
             if first != place:
@@ -110,20 +91,14 @@ def _csv_rows(path: Path) -> Iterator[tuple[str, Any]]:
         raise InputError(f"annotations {path}:{reader.line_num}: not CSV: {error}") from error
 
 
-def _check(place: str, raw: Any, label: LabelColumn) -> Annotation | BadRow:
+def _check(place: str, raw: Any) -> Annotation | BadRow:
     if not isinstance(raw, Mapping):
         return BadRow(place, "not an object")
     if "" in raw:
         return BadRow(place, "more cells than the header has")
     row = {str(name).strip().lower(): value for name, value in raw.items() if value not in (None, "")}
-    text = row.pop(label.name, "")
-    category = label.read(text.strip()) if isinstance(text, str) else None
-    if category is None:
-        return BadRow(place, f"{label.name} must be {label.needed}, not {json.dumps(text, default=str)[:60]}")
-    row = {_ALIASES.get(name, name): value for name, value in row.items()} | {"category": category}
-    fields = {field.name for field in dataclasses.fields(Annotation)}
     try:
-        return Annotation(**{name: value for name, value in row.items() if name in fields})
+        return Annotation(**{_ALIASES.get(name, name): value for name, value in row.items()})
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         return BadRow(place, f"{problem['loc'][-1]}: {problem['msg']}")

@@ -1,1 +1,1 @@
-"""Error analysis (LMR-BENCH, Section 5.3): why failed answers fail, by a model and by people, with evidence."""
+"""Error analysis (LMR-BENCH, Section 5.3): why failed answers fail, by a model, with evidence."""

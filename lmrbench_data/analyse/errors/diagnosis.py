@@ -18,7 +18,6 @@ from lmrbench_evaluate.judge.neutralise import enclose
 from lmrbench_evaluate.judge.opinion import PlainLine, Reply, read_reply
 from lmrbench_evaluate.judge.question import Prompt, Question
 from lmrbench_evaluate.predictions.prediction import Prediction
-from lmrbench_evaluate.reports.annotations import LabelColumn
 from lmrbench_evaluate.reports.answers import failed_cases
 
 from ...base.proportions import TRACKS
@@ -48,16 +47,6 @@ class ErrorClass(StrEnum):
     CODE_ROBUSTNESS = "code robustness"
     CROSS_FILE_RETRIEVAL = "cross-file retrieval"
     POLICY = "policy"
-
-
-def read_class(text: str) -> ErrorClass | None:
-    """Return the class that a text names and nothing else, in any case, with blanks, hyphens or underscores."""
-    name = re.sub(r"[\W_]+", " ", text.lower()).strip().removesuffix(" error").removesuffix(" issue")
-    return next((item for item in ErrorClass if item.replace("-", " ") == name), None)
-
-
-#: The column of a file of people's labels.
-COLUMN = LabelColumn("error", read_class, f"one of {', '.join(ErrorClass)}")
 
 
 # --- the reply, as the model gives it and as errors.jsonl keeps it ----------------------------------------------------
