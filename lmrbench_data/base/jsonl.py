@@ -14,7 +14,6 @@ from filelock import FileLock, Timeout
 
 from .errors import InputError
 from .files import write_atomically
-from .names import file_name
 
 _log = logging.getLogger(__name__)
 
@@ -96,7 +95,7 @@ class Ledger:
         Raises:
             InputError: it cannot be written, another process is writing to it, or a row is damaged.
         """
-        lock = FileLock(path.with_name(file_name(f".{path.name}", ".lock")))
+        lock = FileLock(path.with_name(f".{path.name}.lock"))
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             lock.acquire(blocking=False)

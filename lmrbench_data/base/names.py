@@ -1,17 +1,13 @@
-"""Untrusted names: safe file names, and one printable form without invisible characters.
+"""Untrusted names: safe paths, one form of model names, and characters that are invisible.
 
 The module imports the standard library alone: the leaderboard Space gets a copy of it (`cards/space`).
 """
 
-import hashlib
-import os
 import re
-import unicodedata
 from pathlib import Path
 
-MAX_NAME = 200
-#: Bytes that the name of a file has on every file system, an encrypted one included.
-MAX_BYTES = 143
+#: Characters of a model or setting: both, in the name of a run folder, fit into the name of a file.
+MAX_NAME = 150
 #: A name that is not a path, an option or a pattern, and needs no escaping in a URL; the form of run names.
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 #: First characters that make a spreadsheet treat a name as a formula.
@@ -23,14 +19,6 @@ _IGNORABLE = (
     *((0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A)),
     (0xE0000, 0xE0FFF),
 )
-#: Characters that look like a dash, a slash or a colon.
-_LIKE_ASCII = str.maketrans(
-    dict.fromkeys("\u2010\u2012\u2013\u2014\u2015\u2043\u2212\u2500\u2e3a\u2e3b\u30a0", "-")
-    | dict.fromkeys("\u2044\u2215\u29f8\u2571", "/")
-    | dict.fromkeys("\u02d0\u05c3\u2236\ua789", ":")
-)
-#: Scripts that are written beside Latin, and whose letters look like none of it.
-_BESIDE_LATIN = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"}
 
 
 def child_path(folder: Path, name: str, suffix: str = "") -> Path:
@@ -44,14 +32,6 @@ def child_path(folder: Path, name: str, suffix: str = "") -> Path:
     return folder / f"{name}{suffix}"
 
 
-def file_name(text: str, suffix: str = "") -> str:
-    """Return text and suffix as the name of a file; the end of one that is too long is replaced by a hash."""
-    data = os.fsencode(text)
-    if len(data) > (room := MAX_BYTES - len(suffix)):
-        text = f"{data[: room - 9].decode(errors='ignore')}-{hashlib.sha256(data).hexdigest()[:8]}"
-    return text + suffix
-
-
 def is_invisible(char: str) -> bool:
     """Return whether a character has no glyph or changes the display of others. A plain space is visible."""
     code = ord(char)
@@ -59,29 +39,14 @@ def is_invisible(char: str) -> bool:
 
 
 def clean_name(text: str) -> str:
-    """Normalise a name: NFKC, single spaces between words, none around, ASCII for what looks like its dash and slash.
-
-    Letters of two alphabets are refused, because those that look alike would make two names of one.
+    """Return a name with single spaces between its words; ASCII alone, because other letters look like these.
 
     Raises:
         ValueError: it is not a valid name; the message completes a sentence that starts with the field's name.
     """
-    # Checked before and after normalisation, which replaces some invisible characters and kinds of spaces.
-    blanks = "".join(" " if unicodedata.category(char) == "Zs" else char for char in text)
-    name = " ".join(unicodedata.normalize("NFKC", blanks).translate(_LIKE_ASCII).split())
-    for char in blanks + name:
-        if is_invisible(char):
-            raise ValueError(f"contains the invisible character U+{ord(char):04X}; remove it")
-    scripts = sorted({_script(char) for char in name if char.isalpha()} - _BESIDE_LATIN)
-    if len(scripts) > 1:
-        raise ValueError(f"mixes letters of {' and '.join(scripts)}, some of which look alike; use those of one")
-    if not 1 <= len(name) <= MAX_NAME:
-        raise ValueError(f"must be text of 1 to {MAX_NAME} characters")
+    name = " ".join(text.split())
+    if not (text.isascii() and text.isprintable() and 1 <= len(name) <= MAX_NAME):
+        raise ValueError(f"must be 1 to {MAX_NAME} printable ASCII characters")
     if name.startswith(FORMULA):
         raise ValueError(f"must not start with {name[0]!r}, which spreadsheets treat as a formula; leave it out")
     return name
-
-
-def _script(letter: str) -> str:
-    """Return the script of a letter, the first word of its name; phonetic letters look like others of Latin."""
-    return "IPA" if "\u0250" <= letter < "\u02b0" else unicodedata.name(letter, "UNKNOWN").split()[0]

@@ -8,7 +8,6 @@ import typer
 
 from lmrbench_evaluate.runs.settings import JudgeSettings, RunSettings
 
-from ..base.names import file_name
 from ..base.settings import option
 from ..base.text import plural
 from ..tasks.task_folders import load_tasks
@@ -117,7 +116,7 @@ def variants(
     tasks = load_tasks(settings.instances, benchmark)
     predictions = find_variants(tasks, track, settings.instances, each)
     if settings.run == CALIBRATION:
-        folder = file_name(re.sub(r"[^\w.-]", "-", f"calibration-{settings.model}-{track}"))
+        folder = re.sub(r"[^\w.-]", "-", f"calibration-{settings.model}-{track}")
         settings = settings.model_copy(update={"run": Path("runs") / folder})
     kept = f"judgements so far are in {settings.run}/judgements.jsonl"
     with progress_bar("judging", shown=not as_json, kept=kept) as progress:

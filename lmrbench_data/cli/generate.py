@@ -9,7 +9,6 @@ from lmrbench_evaluate.runs.settings import EvaluationSettings, RunSettings
 
 from ..base.configurations import configuration_of
 from ..base.errors import ArgumentError
-from ..base.names import file_name
 from ..base.settings import option
 from ..base.text import plural
 from ..dataset.load import check_config, load_rows
@@ -120,7 +119,7 @@ def run(
         settings = settings.model_copy(update={"instances": tuple(first)})
     folder = out or Path("runs") / settings.run_name
     folder = folder if folder.name.strip(".") else folder.resolve()
-    settings = settings.model_copy(update={"out": folder.with_name(file_name(folder.name, ".jsonl"))})
+    settings = settings.model_copy(update={"out": folder.with_name(f"{folder.name}.jsonl")})
     if dry_run:
         return _estimate(settings, as_json)
     evaluation = evaluation.model_copy(update={"workers": sandbox_workers})

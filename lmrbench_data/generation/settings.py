@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, Literal
 from lmrbench_evaluate.runs.settings import Config, Dataset
 
 from ..base import proportions
-from ..base.names import file_name
 from ..base.settings import Settings, option
 from ..chat.endpoint import JobSettings, RequestSettings
 from ..chat.server import address, server_name
@@ -76,7 +75,7 @@ class SamplingSettings(PromptSettings, AnswerSettings, RequestSettings):
         """The name of the run folder for these answers."""
         config = "" if self.config == FUNCTION else self.config
         parts = filter(None, (self.name or self.model, self.label, self.track, config))
-        return file_name(re.sub(r"[^\w.-]+", "-", "-".join(parts)))
+        return re.sub(r"[^\w.-]+", "-", "-".join(parts))
 
 
 class AgentSettings(AnswerSettings):

@@ -13,6 +13,7 @@ import yaml
 
 import lmrbench_data as lmr
 from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.names import MAX_NAME
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.generation.prompt import SETTINGS, build_prompt, prompt_version
@@ -344,13 +345,10 @@ def test_run_that_fails_at_once_leaves_nothing(server: Server, toy: Path, tmp_pa
     assert not [path for path in (tmp_path / "work").rglob("*") if path.is_file()]
 
 
-def test_name_of_any_length_makes_a_run(server: Server, toy: Path, tmp_path: Path) -> None:
+def test_the_longest_name_makes_a_run(server: Server, toy: Path, tmp_path: Path) -> None:
     server.judge = lambda request: TOY_ANSWER
     line = ["run", "--base-url", server.base_url, "--dataset", str(toy), "--sandbox", "local", "-i", "toy-a"]
-    for options in (("-m", "m" * 200), ("-m", "\N{CJK UNIFIED IDEOGRAPH-6A21}" * 200), ("-m", "m", "--out", "o" * 255)):
-        assert in_process(*line, *options, cwd=tmp_path).returncode == 0
-    (answers,) = tmp_path.glob("o*.jsonl")
-    answers.rename(tmp_path / f"{'a' * 249}.jsonl")
-    evaluate = ["evaluate", f"{'a' * 249}.jsonl", "--dataset", str(toy), "--sandbox", "local", "-i", "toy-a"]
-    assert in_process(*evaluate, cwd=tmp_path).returncode == 0
-    assert len(list((tmp_path / "runs").glob("*/report.md"))) == 3
+    options = ["-m", "m" * MAX_NAME, "-s", "paper+goal-file", "--paper", "none", "--temperature", "0.123456"]
+    assert in_process(*line, *options, cwd=tmp_path).returncode == 0
+    (report,) = tmp_path.glob("runs/*/report.md")
+    assert len(f".{report.parent.name}-counterfactual.jsonl.lock") <= 255

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.jsonl import read_log, wrong_key
-from lmrbench_data.base.names import PLAIN, child_path, file_name
+from lmrbench_data.base.names import PLAIN, child_path
 from lmrbench_data.base.text import join_names
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.result_rows import ResultRow
@@ -181,7 +181,7 @@ def default_run_folder(predictions: Source, config: str, instances: Sequence[str
     if instances or categories:
         chosen = json.dumps([sorted(set(instances)), sorted(set(categories))]).encode()
         name += f"-{hashlib.sha256(chosen).hexdigest()[:8]}"
-    return Path(RUNS) / file_name(name)
+    return Path(RUNS) / name
 
 
 def _folder_name(predictions: Source) -> str:
