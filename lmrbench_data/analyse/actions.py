@@ -1,7 +1,7 @@
 """Count agents' actions by model and by outcome, as in the LMR-BENCH paper's Section 5.1 and Figures 5 and 6.
 
 A share is of all actions of a group's sessions together. Its interval is the percentile bootstrap over sessions:
-actions of one session are not independent.
+actions of one session are not independent. Random draws use a fixed seed: equal sessions give equal numbers.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from ..base.proportions import percent
 from ..base.text import plural
 from ..base.text_table import Table
-from .bootstrap import MIN_CLUSTERS, draw, interval
 from .result import Analysis
 from .sessions import EXCLUDED, KINDS, Sessions
 
@@ -21,10 +20,12 @@ ALL = "all"
 PASSED, NOT_PASSED = "passed", "not passed"
 #: Outcome → value of `passed`; None is any.
 OUTCOMES = {ALL: None, PASSED: True, NOT_PASSED: False}
+#: Number of draws of the bootstrap; with fewer sessions, resampling says nothing about new ones.
+DRAWS, MIN_SESSIONS = 2000, 5
 
 
 def analyse_actions(sessions: Sessions) -> Analysis:
-    """Count the shares of the kinds of actions, with their intervals; equal sessions give equal numbers."""
+    """Count the shares of the kinds of actions, with their intervals."""
     import pandas as pd
 
     frame = sessions.frame
@@ -49,14 +50,20 @@ def analyse_actions(sessions: Sessions) -> Analysis:
 
 def _shares(model: str, outcome: str, frame: "pd.DataFrame") -> Iterator[dict[str, Any]]:
     """Yield a row for each kind; none if there are no sessions."""
-    counts, weights = frame[list(KINDS)], draw(len(frame))
-    sums = counts.sum()
-    drawn = None if weights is None else weights @ counts.to_numpy(float)
-    for place, kind in enumerate(KINDS) if len(frame) else ():
-        low, high = (None, None) if drawn is None else interval(drawn[:, place] / drawn.sum(axis=1))
+    import numpy as np
+
+    sessions, counts = len(frame), frame[list(KINDS)]
+    sums, drawn = counts.sum(), None
+    if sessions >= MIN_SESSIONS:  # how often each session is drawn, for each draw
+        weights = np.random.default_rng(0).multinomial(sessions, np.full(sessions, 1 / sessions), DRAWS)
+        drawn = weights @ counts.to_numpy(float)
+    for place, kind in enumerate(KINDS) if sessions else ():
+        low, high = (None, None)
+        if drawn is not None:
+            low, high = np.percentile(drawn[:, place] / drawn.sum(axis=1), [2.5, 97.5]).tolist()
         actions, total = int(sums[kind]), int(sums.sum())
         names = {"model": model, "outcome": outcome, "kind": kind}
-        numbers = {"sessions": len(frame), "actions": actions, "total": total, "share": actions / total}
+        numbers = {"sessions": sessions, "actions": actions, "total": total, "share": actions / total}
         yield {**names, **numbers, "low": low, "high": high}
 
 
@@ -74,7 +81,7 @@ def _notes(sessions: Sessions) -> list[str]:
     frame = sessions.frame
     lines = [
         f"Counted from {sessions.source}. Shares are of all actions of a group; intervals are the 95% "
-        f"bootstrap over sessions, and there is none for fewer than {MIN_CLUSTERS}.",
+        f"bootstrap over sessions, and there is none for fewer than {MIN_SESSIONS}.",
         "message: messages and thoughts; run: shell and IPython. Excluded, as in the paper's Figure 5: "
         f"{plural(int(frame[EXCLUDED].sum()), 'other action')} (browsing and the like).",
     ]

@@ -18,7 +18,6 @@ from ..base.proportions import Share
 from ..base.text_table import Table
 from ..original import facts
 from .answers import JUDGE, NOTHING, PEOPLE, Answers
-from .bootstrap import kappa_interval
 from .result import Analysis
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def _share_table(cells: Cells, rater: str, labels: Sequence[str]) -> Table:
 
 def _category_table(pairs: Sequence[tuple[str, PairAgreement]]) -> Table:
     rows = [[group, *_agreement(pair), pair.conflicts.fraction, pair.conflicts.bounds] for group, pair in pairs]
-    return ["model", "agreement", "95%", "kappa", "95%", "conflicts", "95%"], rows
+    return ["model", "agreement", "95%", "kappa", "conflicts", "95%"], rows
 
 
 def _confusion_table(confusion: Mapping[tuple[str, str], int]) -> Table:
@@ -106,22 +105,18 @@ def _confusion_table(confusion: Mapping[tuple[str, str], int]) -> Table:
 
 def _binary_table(pairs: Sequence[tuple[str, PairAgreement]]) -> Table:
     rows = [[group, f"{pair.first} - {pair.second}", *_agreement(pair)] for group, pair in pairs]
-    return ["model", "raters", "agreement", "95%", "kappa", "95%"], rows
+    return ["model", "raters", "agreement", "95%", "kappa"], rows
 
 
 def _agreement(pair: PairAgreement) -> list[str]:
-    """Return the cells of an agreement: share, interval, kappa, its interval."""
-    interval, kappa = kappa_interval(pair), "-" if pair.kappa is None else f"{pair.kappa:.2f}"
-    bounds = f"{interval[0]:.2f} - {interval[1]:.2f}" if interval else "-"
-    return [pair.agreement.fraction, pair.agreement.bounds, kappa, bounds]
+    """Return the cells of an agreement: share, interval, kappa."""
+    kappa = "-" if pair.kappa is None else f"{pair.kappa:.2f}"
+    return [pair.agreement.fraction, pair.agreement.bounds, kappa]
 
 
 def _notes(answers: Answers, confusion: Mapping[tuple[str, str], int]) -> list[str]:
     """Return explanations of the tables' terms, and of missing data."""
-    lines = [
-        f"Counted from {answers.source}. Intervals are 95%: Wilson's of shares, with the number of instances "
-        "as n; the bootstrap over instances of Cohen's kappa."
-    ]
+    lines = [f"Counted from {answers.source}. Intervals are Wilson's 95% intervals, with the number of instances as n."]
     if answers.is_original:
         lines += facts.UNPUBLISHED
     else:
@@ -140,5 +135,4 @@ def _numbers(share: Share) -> dict[str, Any]:
 
 
 def _pair_dict(group: str, pair: PairAgreement) -> dict[str, Any]:
-    numbers = {**_numbers(pair.agreement), "kappa": pair.kappa, "kappa_ci95": kappa_interval(pair)}
-    return {"group": group, "first": pair.first, "second": pair.second, **numbers}
+    return {"group": group, "first": pair.first, "second": pair.second, **_numbers(pair.agreement), "kappa": pair.kappa}
