@@ -133,14 +133,13 @@ def harbor(settings: HarborSettings, as_json: Json = False) -> None:
     """Write a task folder for Harbor per instance.
 
     Each folder has the workspace, the reference and a verifier that gives our verdict as rewards. The folders hold the
-    hidden tests and the answers. A repeated command replaces only its own folders.
+    hidden tests and the answers.
 
     Example: lmrbench export harbor tasks --config method
     """
     from ..export.harbor import export_harbor
 
-    kept = f"finished folders are in {settings.out}"
-    with progress_bar("tasks", shown=not as_json, kept=kept) as progress:
+    with progress_bar("tasks", shown=not as_json) as progress:
         instances = export_harbor(settings, progress)
     emit(
         {"folder": str(settings.out), "instances": instances},

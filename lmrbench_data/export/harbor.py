@@ -16,8 +16,9 @@ the same test.sh in the agent's container.
 
 import itertools
 import json
-import tomllib
-from collections.abc import Iterator, Mapping
+import os
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +28,14 @@ from lmrbench_evaluate.sandbox.meter import wall_limit
 
 from ..base.configurations import configuration_of
 from ..base.errors import InputError
-from ..base.files import write_atomically
 from ..base.jobs import Progress
 from ..base.version import __version__
 from ..dataset.load import load_rows, rows_by_config
 from ..dataset.rows import DatasetRow, check_contracts, choose_rows, golden_files_of
 from ..generation.settings import AgentSettings
 from ..generation.workspace import REPO, TASK, workspace_files
-from ..loader import File
+from ..loader import File, write_files
 from ..tasks.environments import registry_tag
-from .folders import MARKER, write_folder
 from .harness_zip import harness_zip
 from .settings import HarborSettings
 from .verifier import ROW, row_bytes
@@ -46,8 +45,6 @@ WORKDIR = "/app"
 _ORG = "lmr-bench"
 _SCHEMA_VERSION = "1.4"
 _BUILD_S = 3600
-#: Marks a registry as ours.
-_MADE_BY = "written by `lmrbench export harbor`"
 #: Memory beside that of tested code, for the harness or for an agent that runs inside.
 _MORE_MEMORY_MB = 1024
 _ENVIRONMENT = f"FROM {{image}}\nWORKDIR {WORKDIR}\nCOPY workspace/ {WORKDIR}/\n"
@@ -71,33 +68,31 @@ cp -R "$(dirname "$0")/files/." {WORKDIR}/{REPO}/
 
 
 def export_harbor(settings: HarborSettings, progress: Progress | None = None) -> list[str]:
-    """Write a task folder for each row, and the registry; return the instances."""
-    progress, rows = progress or Progress(), _rows(settings)
-    registry = settings.out / "registry.json"
-    if registry.exists() and _MADE_BY not in registry.read_text(encoding="utf-8", errors="replace"):
-        raise InputError(f"{registry}: not an export of lmrbench; use an empty folder, or remove it")
+    """Write a task folder for each row, and the registry, all or nothing; return the instances.
+
+    Raises:
+        InputError: `settings.out` is not a new or empty folder.
+    """
+    progress, rows, out = progress or Progress(), _rows(settings), settings.out.resolve()
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"{settings.out}: is not empty; name a new or empty folder, or remove it")
     progress.start(len(rows))
-    for row in rows:
-        files = harbor_task(row, track=settings.track, network=settings.network)
-        write_folder(settings.out / row["instance_id"], files)
-        progress.step(configuration_of(row).name)
-    write_atomically(registry, json.dumps(list(_datasets(settings.out)), indent=1) + "\n")
+    datasets: dict[tuple[str, str], list[dict[str, str]]] = {}
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as staging:
+        folder = Path(staging, "new")
+        for row in rows:
+            name, config = row["instance_id"], configuration_of(row).name
+            write_files(harbor_task(row, track=settings.track, network=settings.network), folder / name)
+            datasets.setdefault((config, row["benchmark_version"]), []).append({"name": name, "path": name})
+            progress.step(config)
+        registry = [
+            {"name": config, "version": version, "description": f"LMR-Bench, configuration {config}", "tasks": tasks}
+            for (config, version), tasks in sorted(datasets.items())
+        ]
+        (folder / "registry.json").write_text(json.dumps(registry, indent=1) + "\n", encoding="utf-8")
+        os.replace(folder, out)
     return [row["instance_id"] for row in rows]
-
-
-def _datasets(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the entries of registry.json, for all exported tasks of a folder."""
-    tasks: dict[tuple[str, str], list[dict[str, str]]] = {}
-    for task in sorted(path.parent for path in folder.glob(f"*/{MARKER}")):
-        try:
-            facts = tomllib.loads((task / "task.toml").read_text(encoding="utf-8"))
-            key = facts["metadata"]["config"], facts["task"]["version"]
-        except (OSError, ValueError, LookupError) as error:
-            raise InputError(f"{task}: damaged ({type(error).__name__}); remove it, and export again") from error
-        tasks.setdefault(key, []).append({"name": task.name, "path": task.name})
-    for (config, version), found in sorted(tasks.items()):
-        description = f"LMR-Bench, configuration {config}; {_MADE_BY}"
-        yield {"name": config, "version": version, "description": description, "tasks": found}
 
 
 def _rows(settings: HarborSettings) -> list[DatasetRow]:

@@ -13,7 +13,7 @@ from ..generation.settings import Track
 class HarborSettings(Settings):
     """Settings of an export for Harbor."""
 
-    out: Path = option(help="Folder to write.", argument=True, metavar="DIR")
+    out: Path = option(help="Folder to write, new or empty.", argument=True, metavar="DIR")
     config: str | None = option(None, "Configuration of the dataset (default: all that it has).")
     instances: Instances = ()
     track: Track = "paper"

@@ -11,10 +11,8 @@ from typing import Any
 
 import pytest
 
-from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.export.folders import write_folder
 from lmrbench_data.export.harbor import harbor_task
 from lmrbench_data.export.verifier import grade_folder, read_row, rewards, row_bytes
 from lmrbench_data.generation.workspace import workspace_files
@@ -65,7 +63,7 @@ def test_budget_is_stated_and_the_harness_of_the_verifier_holds_no_task(toy_row:
     assert all(name.endswith(".py") and "benchmark" not in name for name in harness.namelist())
 
 
-def test_exports_are_reproducible_and_replace_only_their_own_folders(
+def test_exports_are_reproducible_and_go_into_new_or_empty_folders(
     toy_row: DatasetRow, method_row: DatasetRow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -85,41 +83,23 @@ def test_exports_are_reproducible_and_replace_only_their_own_folders(
     functions, methods = json.loads((tmp_path / "one/registry.json").read_text())
     assert (functions["name"], functions["tasks"]) == ("function", [{"name": "toy-scale", "path": "toy-scale"}])
     assert (methods["name"], [item["path"] for item in methods["tasks"]]) == ("method", ["toy-method"])
-    export("one", "--instance", "toy-scale", "--network", "public")
-    assert "Do not use the network." in (tmp_path / "one/toy-scale/instruction.md").read_text()
-    (tmp_path / "mine" / "toy-scale").mkdir(parents=True)
-    (tmp_path / "mine" / "toy-scale" / "notes.txt").write_text("mine")
-    refused = export("mine", "--config", "function")
-    assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1)
-    assert "not an export of lmrbench" in refused.stderr
-    (tmp_path / "mine" / "registry.json").write_text("[]")
-    assert "registry.json: not an export of lmrbench" in export("mine").stderr
-    assert content("mine").keys() == {"toy-scale/notes.txt", "registry.json"}
+    assert export("three", "--instance", "toy-scale", "--network", "public").returncode == 0
+    assert "Do not use the network." in (tmp_path / "three/toy-scale/instruction.md").read_text()
+    before = content("one")
+    refused = export("one")
+    assert (refused.returncode, refused.stderr) == (
+        1,
+        "error: one: is not empty; name a new or empty folder, or remove it\n",
+    )
+    assert content("one") == before
+    (tmp_path / "empty").mkdir()
+    contract = export("empty", "--track", "contract")
+    assert (contract.returncode, len(contract.stderr.splitlines())) == (1, 1)
+    assert export("empty", "--config", "function").returncode == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "one", "three", "toy", "two"]
+
     contract = export("three", "--track", "contract")
     assert (contract.returncode, len(contract.stderr.splitlines())) == (1, 1)
-
-
-def test_files_of_others_in_an_export_stay(tmp_path: Path) -> None:
-    folder = tmp_path / "task"
-    write_folder(folder, {"a/b": File(b"old")})
-    (folder / "a" / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match=r"contains other files \(a/notes.txt\)"):
-        write_folder(folder, {"a/b": File(b"new")})
-    assert (folder / "a" / "notes.txt").read_text() == "mine"
-    (tmp_path / "empty").mkdir()
-    write_folder(tmp_path / "empty", {"a": File(b"new")})
-
-
-def test_a_write_that_fails_keeps_the_earlier_export(tmp_path: Path) -> None:
-    folder = tmp_path / "task"
-    write_folder(folder, {"a": File(b"old")})
-    (tmp_path / "link").symlink_to(tmp_path)
-    with pytest.raises(InputError, match="link"):
-        write_folder(tmp_path / "link", {"a": File(b"new")})
-    with pytest.raises(FileExistsError):
-        write_folder(folder, {"a": File(b"new"), "a/b": File(b"new")})
-    assert (folder / "a").read_bytes() == b"old"
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
 @pytest.mark.parametrize("fixture", ["toy_row", "method_row", "counterfactual_row", "underspecified_row"])

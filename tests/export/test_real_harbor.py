@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.export.folders import write_folder
 from lmrbench_data.export.harbor import harbor_task
+from lmrbench_data.loader import write_files
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.images import BUILD_NETWORK_VARIABLE
 
@@ -39,7 +39,7 @@ class Tool:
     def write(self, name: str, rows: list[DatasetRow], network: str) -> Path:
         """Export rows into a folder below its own."""
         for row in rows:
-            write_folder(self.folder / name / row["instance_id"], harbor_task(row, network=network))
+            write_files(harbor_task(row, network=network), self.folder / name / row["instance_id"])
         return self.folder / name
 
 
