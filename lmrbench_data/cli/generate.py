@@ -26,14 +26,11 @@ if TYPE_CHECKING:
     from .outcomes import Part
 
 app = typer.Typer()
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Estimate requests, prompt tokens and cost, and ask nothing.")]
 
 
 @app.callback(invoke_without_command=True)
 @options(SamplingSettings, model=option("", "Model name, as its server knows it.", "--model", "-m"))
-def generate(
-    context: typer.Context, settings: SamplingSettings, dry_run: DryRun = False, as_json: Json = False
-) -> None:
+def generate(context: typer.Context, settings: SamplingSettings, as_json: Json = False) -> None:
     """Sample answers from a model and write them as predictions.
 
     The key is read from OPENAI_API_KEY; a local server needs none. Re-run the command to resume.
@@ -44,8 +41,6 @@ def generate(
         return
     if not settings.model:
         raise ArgumentError("model", "is missing")
-    if dry_run:
-        return _estimate(settings, as_json)
     summary = _sample(settings, as_json)
     emit(answers_dict(settings.out, summary), as_json, *_text(settings, summary))
     raise typer.Exit(exit_status(summary, "request", f"answers so far are in {settings.out}"))
@@ -97,7 +92,6 @@ def run(
     ] = None,
     sandbox_workers: Annotated[int | None, option_of(EvaluationSettings, "workers", "--sandbox-workers")] = None,
     sandbox: SandboxKind = "auto",
-    dry_run: DryRun = False,
     notes: Notes = False,
     as_json: Json = False,
 ) -> None:
@@ -120,8 +114,6 @@ def run(
     folder = out or Path("runs") / settings.run_name
     folder = folder if folder.name.strip(".") else folder.resolve()
     settings = settings.model_copy(update={"out": folder.with_name(f"{folder.name}.jsonl")})
-    if dry_run:
-        return _estimate(settings, as_json)
     evaluation = evaluation.model_copy(update={"workers": sandbox_workers})
     with open_place(sandbox, evaluation) as place:
         run_settings = _checked_run(settings, evaluation, folder, place)
@@ -172,20 +164,6 @@ def _checked_run(
         kept = f"the answers in {settings.out} are kept: `{command} --out NEW` evaluates them"
         raise ArgumentError("out", f"{error.problem}; {kept}") from None
     return chosen
-
-
-def _estimate(settings: SamplingSettings, as_json: bool) -> None:
-    """Print what a call would ask for."""
-    from ..generation.sampling import estimate
-
-    facts = estimate(settings, load_rows(settings.dataset, settings.config, settings.instances))
-    cost, most = "unknown without --prices", facts["most_usd"]
-    if facts["prompts_usd"] is not None:
-        replies = "the replies are extra" if most is None else f"at most {most:.4f} USD in all"
-        cost = f"{facts['prompts_usd']:.4f} USD for the prompts, {replies}"
-    counts = [["requests", f"{facts['requests']:,}"], ["from earlier calls", f"{facts['kept']:,}"]]
-    costs = [["prompt tokens", f"about {facts['prompt_tokens']:,}"], ["cost", cost]]
-    emit(facts, as_json, ("", (["dry run", "number"], [*counts, *costs])))
 
 
 def _sample(settings: SamplingSettings, quiet: bool) -> "SamplingSummary":

@@ -20,7 +20,6 @@ from ..base.files import now
 from ..base.jobs import Progress
 from ..base.source import MalformedAnswerError
 from ..base.text import one_line
-from ..chat.budget import Tokens
 from ..chat.client import ChatClient, Completion, RequestError
 from ..chat.jobs import do_jobs
 from ..chat.refusals import Cause
@@ -43,39 +42,6 @@ class SamplingSummary(AnswerSummary):
     """Answers that were cut at the token limit."""
 
 
-def estimate(settings: SamplingSettings, rows: Sequence[DatasetRow]) -> dict[str, Any]:
-    """Estimate what `sample` would ask for, with the same checks; ask nothing, write nothing and need no key.
-
-    Args:
-        rows: the rows of the dataset.
-
-    Returns:
-        The numbers of requests and of answers `kept` from earlier calls, the tokens of all prompts, and US dollars for
-        them and at most for all; None without a price, or without a limit of a reply's tokens.
-
-    Raises:
-        InputError: see `sample`.
-    """
-    chosen, papers = _choose(settings, rows)
-    log = AnswerLog()
-    log.path = settings.out
-    for row in AnswerLog.read(settings.out):
-        log.count(row)
-    if log.keys:
-        log.check_request(_names(settings), settings.request())
-    missing = _missing(settings, chosen, log)
-    tokens = {row["instance_id"]: _build(settings, row, papers[row["instance_id"]]).tokens for row in chosen}
-    total = sum(tokens[row["instance_id"]] for row, _ in missing)
-    price, reply = settings.price(), settings.max_tokens
-    return {
-        "requests": len(missing),
-        "kept": len(chosen) * settings.samples - len(missing),
-        "prompt_tokens": total,
-        "prompts_usd": price.cost(Tokens(total, 0)) if price else None,
-        "most_usd": price.cost(Tokens(total, reply * len(missing))) if price and reply else None,
-    }
-
-
 def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Progress | None = None) -> SamplingSummary:
     """Ask for the answers that the file lacks, and append them.
 
@@ -88,24 +54,24 @@ def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Pro
         InfraError: the account has no credit left.
         KeyboardInterrupt: answers so far are kept.
     """
-    chosen, papers = _choose(settings, rows)
-    with AnswerLog.open(settings.out) as log:
-        sampling = _Sampling(settings, chosen, papers, log, progress)
-        log.check_request(sampling.names, sampling.request)
-        sampling.client.budget = log.budget(settings, sampling.names[0])
-        sampling.run()
-        lost = max(0, sampling.client.budget.unknown - log.spent[sampling.names[0]].unknown)  # requests without a row
-        sampling.summary.unknown_costs = log.unknown_costs + lost
-    return sampling.summary
-
-
-def _choose(settings: SamplingSettings, rows: Sequence[DatasetRow]) -> tuple[Sequence[DatasetRow], Mapping[str, str]]:
-    """Return the chosen rows and the paper of each, with all checks that need no server."""
     chosen = choose_rows(rows, settings.instances)[: settings.limit]
     check_contracts(chosen, settings.track)
     settings.price()  # fails before any work
     # Read now, so that missing papers are reported before any request, and no paper is read twice.
-    return chosen, {row["instance_id"]: paper_text(row, settings.paper, settings.paper_pages) for row in chosen}
+    papers = {row["instance_id"]: paper_text(row, settings.paper, settings.paper_pages) for row in chosen}
+    with AnswerLog.open(settings.out) as log:
+        sampling = _Sampling(settings, chosen, papers, log)
+        log.check_request(sampling.names, sampling.request)
+        client, summary, name = sampling.client, sampling.summary, sampling.names[0]
+        client.budget = log.budget(settings, name)
+        missing = sampling.missing()
+        summary.kept = settings.samples * len(chosen) - len(missing)
+        do_jobs(
+            [functools.partial(sampling.work, *job) for job in missing], client, summary, settings.workers, progress
+        )
+        lost = max(0, client.budget.unknown - log.spent[name].unknown)  # requests without a row
+        summary.unknown_costs = log.unknown_costs + lost
+    return summary
 
 
 @dataclass
@@ -116,22 +82,30 @@ class _Sampling:
     rows: Sequence[DatasetRow]
     papers: Mapping[str, str]
     log: AnswerLog
-    progress: Progress | None
 
     def __post_init__(self) -> None:
         settings, self.summary = self.settings, SamplingSummary()
         self.client = ChatClient(settings, temperature=settings.temperature)
-        self.names, self.request = _names(settings), settings.request()
+        self.names = model_name(settings.name or settings.model), settings.label, settings.track
+        self.request = settings.request()
         self._prompts: dict[str, Prompt] = {}
 
-    def run(self) -> None:
-        """Ask for the answers that are missing."""
-        missing = _missing(self.settings, self.rows, self.log)
-        self.summary.kept = self.settings.samples * len(self.rows) - len(missing)
-        jobs = [functools.partial(self._work, *job) for job in missing]
-        do_jobs(jobs, self.client, self.summary, self.settings.workers, self.progress)
+    def missing(self) -> list[tuple[DatasetRow, int]]:
+        """Return the answers that the file lacks: first samples of all instances first."""
+        jobs = []
+        for number in range(self.settings.samples):
+            for row in self.rows:
+                kept = self.log.keys.get(AnswerKey(row["instance_id"], *self.names, number))
+                if kept is None:
+                    jobs.append((row, number))
+                elif any(kept.get(name, value) != value for name, value in _version(row).items()):
+                    problem = (
+                        f"{self.log.path} has an answer to another version of {row['instance_id']}; choose another"
+                    )
+                    raise ArgumentError("out", problem)
+        return jobs
 
-    async def _work(self, row: DatasetRow, number: int) -> str:
+    async def work(self, row: DatasetRow, number: int) -> str:
         """Sample one answer; return `answered` or `unusable`."""
         started = time.monotonic()
         prompt, completion = await self._ask(row)
@@ -190,35 +164,18 @@ class _Sampling:
 
     def _prompt(self, row: DatasetRow, cuts: int) -> Prompt:
         """Return the prompt for an instance with at least so many cuts, built once."""
-        instance = row["instance_id"]
+        settings, instance = self.settings, row["instance_id"]
         kept = self._prompts.get(instance)
         if kept is None or len(kept.cut) < cuts:
-            kept = self._prompts[instance] = _build(self.settings, row, self.papers[instance], cuts)
+            kept = self._prompts[instance] = build_prompt(
+                row,
+                setting=settings.setting,
+                track=settings.track,
+                paper=self.papers[instance],
+                max_tokens=settings.max_prompt_tokens,
+                cuts=cuts,
+            )
         return kept
-
-
-def _names(settings: SamplingSettings) -> tuple[str, str, str]:
-    """Return model, setting and track, as rows record them."""
-    return model_name(settings.name or settings.model), settings.label, settings.track
-
-
-def _missing(settings: SamplingSettings, rows: Sequence[DatasetRow], log: AnswerLog) -> list[tuple[DatasetRow, int]]:
-    """Return the answers that a file lacks: first samples of all instances first."""
-    missing = []
-    for number in range(settings.samples):
-        for row in rows:
-            kept = log.keys.get(AnswerKey(row["instance_id"], *_names(settings), number))
-            if kept is None:
-                missing.append((row, number))
-            elif any(kept.get(name, value) != value for name, value in _version(row).items()):
-                problem = f"{log.path} has an answer to another version of {row['instance_id']}; choose another"
-                raise ArgumentError("out", problem)
-    return missing
-
-
-def _build(settings: SamplingSettings, row: DatasetRow, paper: str, cuts: int = 0) -> Prompt:
-    limit = settings.max_prompt_tokens
-    return build_prompt(row, setting=settings.setting, track=settings.track, paper=paper, max_tokens=limit, cuts=cuts)
 
 
 def _version(row: DatasetRow) -> dict[str, str]:

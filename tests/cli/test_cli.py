@@ -122,7 +122,7 @@ MISTAKES: list[tuple[Sequence[str], int, str]] = [
     ([*RUN, "--config", "method"], 1, "--config: toy-scale belongs to the configuration function"),
     (["report", "theirs.csv"], 1, "theirs.csv: no run.json: it is a file; expected a folder"),
     (["report", "toy"], 1, r"toy: no run.json; found README.md, .*; expected a folder"),
-    (["evaluate", "theirs.csv", "--dataset", "toy", *LOCAL], 1, "theirs.csv: is CSV; save it as JSON lines"),
+    (["evaluate", "theirs.csv", "--dataset", "toy", *LOCAL], 1, "theirs.csv: is not JSON; save the rows as JSON lines"),
     (["dataset", "build", "--benchmark", "empty"], 1, "empty/benchmark.yaml: missing"),
     (["dataset", "build", "--benchmark", "benchmark", "--out", "run"], 1, "run: contains other files"),
     (["dataset", "check", "absent", *LOCAL], 1, "unknown task or instance: absent"),
@@ -307,7 +307,7 @@ def test_commands_that_do_the_same_have_the_same_options() -> None:
     assert evaluate.keys() - run.keys() == {"predictions"}
     same = evaluate.keys() & run.keys() - {"workers"}  # of `run`, these are its requests
     assert {name: evaluate[name] for name in same} == {name: run[name] for name in same}
-    own_of_a_prompt = {"setting", "paper", "paper_pages", "max_prompt_tokens", "temperature", "retries", "dry_run"}
+    own_of_a_prompt = {"setting", "paper", "paper_pages", "max_prompt_tokens", "temperature", "retries"}
     assert generate.keys() - agent.keys() == own_of_a_prompt
     assert {name for name in generate.keys() & agent.keys() if generate[name] != agent[name]} == {
         "timeout_s",

@@ -230,30 +230,6 @@ def test_the_prompt_of_an_instance_is_that_of_its_own_configuration() -> None:
     assert json.loads(shown.stdout)["prompt_version"] == prompt_version(METHOD)
 
 
-def test_dry_run_estimates_requests_tokens_and_cost_and_asks_nothing(
-    server: Server, toy: Path, toy_row: DatasetRow, tmp_path: Path
-) -> None:
-    (tmp_path / "prices.yaml").write_text("m: {input_per_mtok: 1000.0, output_per_mtok: 5000.0}\n")
-    line = ["-m", "m", "--dataset", str(toy), "--samples", "2", "--max-tokens", "50", "--dry-run"]
-    done = in_process("run", *line, "--prices", "prices.yaml", "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr  # without a key
-    shown, tokens = json.loads(done.stdout), build_prompt(toy_row, paper=toy_row["paper_text"].strip()).tokens
-    assert (shown["requests"], shown["kept"], shown["prompt_tokens"]) == (6, 0, 6 * tokens)
-    assert shown["prompts_usd"] == pytest.approx(6 * tokens / 1000)
-    assert shown["most_usd"] == pytest.approx(6 * tokens / 1000 + 6 * 50 / 200)
-    assert not (tmp_path / "runs").exists()
-    lmr.generate("m", tmp_path / "p.jsonl", base_url=server.base_url, max_tokens=50, dataset=str(toy))
-    asked = len(server.requests)
-    again = in_process("generate", *line, "--base-url", server.base_url, "--out", "p.jsonl", cwd=tmp_path)
-    numbers = dict(re.findall(r"^\W*(requests|from earlier calls|cost)\W+(\w.*?)\W*$", again.stdout, re.MULTILINE))
-    assert numbers == {"requests": "3", "from earlier calls": "3", "cost": "unknown without --prices"}, again
-    other = in_process(
-        "generate", *line, "--base-url", server.base_url, "--paper", "none", "--out", "p.jsonl", cwd=tmp_path
-    )
-    assert (other.returncode, "for other settings (paper was text, is none)" in other.stderr) == (1, True)
-    assert len(server.requests) == asked
-
-
 def test_wider_run_continues_and_asks_nothing_twice(server: Server, toy: Path, tmp_path: Path) -> None:
     """Any order of selections makes one run: its folder holds all instances asked for, and each answer is paid once."""
     server.judge = lambda request: TOY_ANSWER
