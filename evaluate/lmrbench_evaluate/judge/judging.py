@@ -17,7 +17,7 @@ from ..runs.folder import RunFolder
 from ..runs.settings import JudgeSettings
 from .asking import Asking, JudgeSummary, Vote
 from .judgement_log import FILE, JudgementLog
-from .question import Question, build_question, prompt_of
+from .question import build_question, prompt_of
 
 
 def judge(
@@ -58,22 +58,14 @@ def judge_predictions(
 
 def _votes(settings: JudgeSettings, rows: Mapping[str, DatasetRow]) -> Iterator[Vote]:
     """Yield the votes on all answers, each answer once."""
-    predictions = RunFolder(settings.run).require_predictions()
-
-    def build(position: int, answer: AnswerKey) -> Question:
-        prediction = predictions.read(position)
-        if prediction.key.question != answer:
-            raise InputError(f"{settings.run}: the predictions have changed meanwhile; judge again")
-        return build_question(rows[prediction.instance_id], prediction)
-
     seen: set[AnswerKey] = set()
-    for position, prediction in predictions.placed():
+    for prediction in RunFolder(settings.run).require_predictions():
         answer = prediction.key.question
         if answer in seen or (settings.instances and prediction.instance_id not in settings.instances):
             continue
         seen.add(answer)
-        for number in range(settings.votes):
-            yield Vote(answer, number, functools.partial(build, position, answer))
+        build = functools.partial(build_question, rows[prediction.instance_id], prediction)
+        yield from (Vote(answer, number, build) for number in range(settings.votes))
 
 
 def rows_of_run(settings: JudgeSettings, rows: Sequence[DatasetRow] | None = None) -> dict[str, DatasetRow]:

@@ -40,22 +40,15 @@ class PredictionFile:
             return self._parse(file.readline(), f"byte {position}")
 
     def __iter__(self) -> Iterator[Prediction]:
-        """Yield all predictions in order; none if the file is missing."""
-        return (prediction for _, prediction in self.placed())
-
-    def placed(self) -> Iterator[tuple[int, Prediction]]:
-        """Yield each prediction with the byte at which its row starts.
+        """Yield all predictions in order; none if the file is missing.
 
         Raises:
             InputError: the file is damaged.
         """
-        if not self.path.is_file():
-            return
-        position = 0
-        with self.path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                yield position, self._parse(line, number)
-                position += len(line)
+        if self.path.is_file():
+            with self.path.open("rb") as file:
+                for number, line in enumerate(file, start=1):
+                    yield self._parse(line, number)
 
     def _parse(self, line: bytes, place: object) -> Prediction:
         """Read a row that `Prediction.as_row` made."""
