@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from lmrbench_evaluate.predictions.prediction import FORMS, OBJECTS, Prediction
+from lmrbench_evaluate.predictions.prediction import FORMS, Prediction
 from lmrbench_evaluate.predictions.reading import prediction_of
 from lmrbench_evaluate.predictions.sources import BadRow, raw_rows
 from lmrbench_evaluate.runs.evaluation import select
@@ -164,7 +164,7 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             # A mistake of the caller, which would give every answer the reward 0.
             forms = [form for form in FORMS if row.get(form) is not None]
             values = [row[form] for form in forms]
-            if forms and forms[0] in OBJECTS and isinstance(values[0], Mapping):
+            if forms == ["files"] and isinstance(values[0], Mapping):
                 values = [*values[0].values()]
             if len(forms) != 1 or not all(isinstance(text, str | None) for text in values):
                 columns = ", ".join(f"{name} ({type(value).__name__})" for name, value in row.items())

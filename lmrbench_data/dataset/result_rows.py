@@ -5,7 +5,7 @@ from typing import Any, NotRequired, TypedDict
 
 
 class PredictionRow(TypedDict):
-    """One answer of one model: it has exactly one of `function`, `goal_file`, `model_patch`, `files`, `functions`."""
+    """One answer of one model: it has exactly one of `function`, `goal_file`, `model_patch`, `files`."""
 
     instance_id: str
     model_name_or_path: str
@@ -14,8 +14,6 @@ class PredictionRow(TypedDict):
     model_patch: NotRequired[str]
     files: NotRequired[Mapping[str, str]]
     """Path → text."""
-    functions: NotRequired[Mapping[str, str]]
-    """`path::name` → source."""
     sample: NotRequired[int]
     setting: NotRequired[str]
     track: NotRequired[str]

@@ -16,7 +16,7 @@ from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Status
 from support.toy import patch_that_writes
 from support.toy_check import errors
-from support.toy_method import METHOD_ANSWER, METHOD_REPLY, METHOD_YAML, WINDOW, add_toy_method
+from support.toy_method import METHOD_ANSWER, METHOD_YAML, WINDOW, add_toy_method, method_reply
 
 
 @pytest.fixture
@@ -66,9 +66,8 @@ def test_reference_passes_in_every_form(row: DatasetRow, local_sandbox: Sandbox)
     functions = dict(METHOD_ANSWER)
     answers = {
         "files": golden,
-        "functions": functions,
         "model_patch": patch_that_writes(row, golden),
-        "function": METHOD_REPLY,
+        "function": method_reply(functions),
     }
     verdicts = {
         form: evaluate_prediction(row, answer(row, form, content), local_sandbox, "")
@@ -76,7 +75,7 @@ def test_reference_passes_in_every_form(row: DatasetRow, local_sandbox: Sandbox)
     }
     assert {form: verdict.status for form, verdict in verdicts.items()} == dict.fromkeys(answers, Status.PASSED)
     del functions["window.py::weigh"]
-    verdict = evaluate_prediction(row, answer(row, "functions", functions), local_sandbox, "")
+    verdict = evaluate_prediction(row, answer(row, "function", method_reply(functions)), local_sandbox, "")
     assert verdict.core_status is Status.ERROR  # a function that is not there raises NotImplementedError
     found = {item["name"]: item["status"] for item in verdict.functions(row["tests"]["cases"])}
     assert found == {"Window.mean": "error", "Window.total": "error", "weigh": "error"}
@@ -84,7 +83,6 @@ def test_reference_passes_in_every_form(row: DatasetRow, local_sandbox: Sandbox)
 
 #: form, content → what the message names
 UNUSABLE = {
-    "another_function": ("functions", {"scale.py::main": "def main(): ..."}, "'scale.py::main' is not masked"),
     "an_outside_path": ("files", {"../x.py": ""}, "not a plain path"),
     "a_file_as_a_folder": ("files", {"window.py/x.py": ""}, "'window.py' is both a file and a folder"),
     "an_absolute_path": ("files", {"/x.py": ""}, "not plain"),

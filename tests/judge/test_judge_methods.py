@@ -3,7 +3,6 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,13 +15,13 @@ from lmrbench_evaluate.judge.question import ON_FUNCTION, build_question, prompt
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.runs.settings import JudgeSettings
 from support.openai_server import Request, Server, opinion
-from support.toy_method import METHOD_ANSWER, evaluated_method
+from support.toy_method import METHOD_ANSWER, evaluated_method, method_reply
 
 FUNCTIONS = list(METHOD_ANSWER)
 
 
-def ask(row: DatasetRow, form: str, content: Any) -> question.Question:
-    return build_question(row, Prediction("toy-method", "m", form, json.dumps(content), track="paper"))
+def ask(row: DatasetRow, form: str, content: str) -> question.Question:
+    return build_question(row, Prediction("toy-method", "m", form, content, track="paper"))
 
 
 def blocks(user: str, label: str) -> dict[str, str]:
@@ -35,7 +34,7 @@ def blocks(user: str, label: str) -> dict[str, str]:
 
 def test_question_shows_each_function_beside_the_reference(method_row: DatasetRow) -> None:
     answer = METHOD_ANSWER | {"window.py::Window.mean": "def mean(self, values):\n    return self.total(values) / 7\n"}
-    asked = ask(method_row, "functions", answer)
+    asked = ask(method_row, "function", method_reply(answer))
     system, user = (message["content"] for message in asked.messages)
     assert system.startswith(ON_FUNCTION.template.read_text().partition("# user")[0].removeprefix("# system").strip())
     assert set(FUNCTIONS) == blocks(user, "CANDIDATE FUNCTION").keys() == blocks(user, "REFERENCE FUNCTION").keys()
@@ -45,10 +44,10 @@ def test_question_shows_each_function_beside_the_reference(method_row: DatasetRo
     assert "The mean of the paper" in given
     assert "def _count" not in given
     assert "[in class `Window`]\ndef _count" in blocks(user, "WHAT ELSE THE REFERENCE CHANGES IN ITS FILE")["window.py"]
-    assert blocks(user, "WHAT ELSE THE CANDIDATE CHANGES IN ITS FILE") == {"window.py": "import math"}
+    assert blocks(user, "WHAT ELSE THE CANDIDATE CHANGES IN ITS FILE")["window.py"] == "import math"
     assert "\nhelpers.py:\n\n" in user.partition("REFERENCE FUNCTION")[0]
     assert not asked.identical
-    assert ask(method_row, "files", golden_files_of(method_row)).identical
+    assert ask(method_row, "files", json.dumps(golden_files_of(method_row))).identical
 
 
 def test_functions_together_have_the_limits_of_one(method_row: DatasetRow) -> None:
@@ -56,13 +55,13 @@ def test_functions_together_have_the_limits_of_one(method_row: DatasetRow) -> No
     half = line * (MAX_FUNCTION // len(line) // 2 + 1)
     long = {name: source.replace("    return", f"{half}    return") for name, source in METHOD_ANSWER.items()}
     one = FUNCTIONS[0]
-    asked = ask(method_row, "functions", METHOD_ANSWER | {one: long[one]})
+    asked = ask(method_row, "function", method_reply(METHOD_ANSWER | {one: long[one]}))
     assert len(asked.messages[-1]["content"]) > MAX_FUNCTION / 2
     with pytest.raises(NotJudgedError, match="functions are together longer than"):
-        ask(method_row, "functions", long)
+        ask(method_row, "function", method_reply(long))
     helper = "".join(f"def more_{number}(values):\n    return values\n\n\n" for number in range(600))
     files = {path: f"{helper}\n{text}\n\n{helper}" for path, text in golden_files_of(method_row).items()}
-    assert len(ask(method_row, "files", files).messages[-1]["content"]) < MAX_REST + 20_000
+    assert len(ask(method_row, "files", json.dumps(files)).messages[-1]["content"]) < MAX_REST + 20_000
 
 
 def test_run_is_judged_with_one_vote_over_all_functions(

@@ -111,10 +111,9 @@ UNUSABLE: dict[str, tuple[bytes, str]] = {
     "empty form": (bad(function=""), "function is empty"),
     "form of another type": (bad(function=["def f(): ..."]), "function must be text, not a list"),
     "form that is an object": (bad(function=..., model_patch={"a": 1}), "model_patch must be text, not an object"),
-    "object that is no JSON": (bad(function=..., functions="def f(): ..."), "functions must be an object of texts"),
-    "object of JSON with a key twice": (
-        bad(function=..., functions='{"a.py::f": "1", "a.py::f": "2"}'),
-        "functions: duplicate key 'a.py::f'",
+    "files that are no object": (
+        bad(function=..., files=["def f(): ..."]),
+        "files must be an object of texts, not a list",
     ),
     "half a surrogate pair": (bad(function="'\ud800'"), "a lone surrogate"),
 }

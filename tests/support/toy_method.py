@@ -155,33 +155,11 @@ METHOD_ANSWER = {
     "scale.py::scale": "def scale(values, factor):\n    return [value * factor for value in values]\n",
 }
 
-#: A right answer as a model replies to the prompt.
-METHOD_REPLY = """
-Both files:
 
-```python
-# file: window.py
-import math
-
-
-def weigh(values):
-    return [math.exp(-value) for value in values]
-
-
-class Window:
-    def total(self, values):
-        return sum(weigh(values[-self.size :]))
-
-    def mean(self, values):
-        return self.total(values) / len(values[-self.size :])
-```
-
-```python
-# file: scale.py
-def scale(values, factor):
-    return [factor * value for value in values]
-```
-"""
+def method_reply(functions: Mapping[str, str]) -> str:
+    """Return these functions as a model replies to the prompt, each in a block."""
+    blocks = (f"```python\n# file: {name.partition('::')[0]}\n{source}```\n" for name, source in functions.items())
+    return "\n".join(["All functions:\n", *blocks])
 
 
 def add_toy_method(benchmark: Path) -> Path:
@@ -218,6 +196,6 @@ def evaluated_method(
     write_dataset([single], place, load_benchmark(), others={METHOD: [method]})
     rows = []
     for model, answer in answers.items():
-        form = "function" if isinstance(answer, str) else "functions"
-        rows.append({"instance_id": "toy-method", "model_name_or_path": model, "track": "paper", form: answer})
+        reply = answer if isinstance(answer, str) else method_reply(answer)
+        rows.append({"instance_id": "toy-method", "model_name_or_path": model, "track": "paper", "function": reply})
     return lmr.evaluate(rows, folder / "run", dataset=str(place), config=METHOD, sandbox="local", workers=1)

@@ -15,7 +15,7 @@ from lmrbench_evaluate.hub.record import Record
 from support.hub_server import Fault, Hub
 from support.hub_world import DATASET, RESULTS, World
 from support.openai_server import Reply, Request, Server, opinion
-from support.toy_method import METHOD_REPLY
+from support.toy_method import METHOD_ANSWER, method_reply
 
 
 def judge(request: Request) -> str:
@@ -113,13 +113,21 @@ RESEARCHER = """
         if table and table in paper:
             break
 """
-WINDOW = (
-    METHOD_REPLY.partition("# file: window.py\n")[2]
-    .partition("```")[0]
-    .replace("class Window:\n", "class Window:\n    def __init__(self, size):\n        self.size = size\n\n")
-    .replace("math.exp(-value)", "WEIGHT")
-    .replace("/ len(values[-self.size :])", "/ SIZE")
-)
+WINDOW = """import math
+
+def weigh(values):
+    return [WEIGHT for value in values]
+
+class Window:
+    def __init__(self, size):
+        self.size = size
+
+    def total(self, values):
+        return sum(weigh(values[-self.size :]))
+
+    def mean(self, values):
+        return self.total(values) / SIZE
+"""
 IDEAS = {
     "scale": "def scale(values, factor):\n    return [value * factor for value in values]\n",
     "window": WINDOW,
@@ -135,7 +143,8 @@ def reply(request: Request) -> str:
     if "WEIGHTS AND AVERAGES?" in request.user:
         return json.dumps(IDEAS)
     is_wrong = request.body["model"] == "wrong"
-    return METHOD_REPLY.replace("/ len(values[-self.size :])", "/ self.size") if is_wrong else METHOD_REPLY
+    right = method_reply(METHOD_ANSWER)
+    return right.replace("/ len(values[-self.size :])", "/ self.size") if is_wrong else right
 
 
 @pytest.mark.docker

@@ -15,9 +15,7 @@ from lmrbench_data.loader import read_archive
 
 from .sources import WORDS
 
-FORMS = ("function", "goal_file", "model_patch", "files", "functions")
-#: The forms that are objects of texts; a prediction holds them as JSON.
-OBJECTS = ("files", "functions")
+FORMS = ("function", "goal_file", "model_patch", "files")
 #: Words for the benchmark's own files as predictions.
 GOLD, MASKED = WORDS
 #: The track of a row without one.
@@ -71,7 +69,7 @@ class Prediction:
     form: str
     """One of `FORMS`."""
     content: str
-    """The answer as text; an object as JSON."""
+    """The answer as text; the object of `files` as JSON."""
     sample: int = 0
     setting: str = ""
     track: str = UNSTATED
@@ -103,7 +101,7 @@ class Prediction:
         row = {
             "instance_id": self.instance_id,
             "model_name_or_path": self.model,
-            self.form: json.loads(self.content) if self.form in OBJECTS and self.content else self.content,
+            self.form: json.loads(self.content) if self.form == "files" and self.content else self.content,
             "sample": self.sample,
             "setting": self.setting,
             "track": self.track,

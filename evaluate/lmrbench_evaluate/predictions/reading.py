@@ -22,8 +22,8 @@ from lmrbench_data.dataset.load import other_config
 from lmrbench_data.dataset.result_rows import PredictionRow
 from lmrbench_data.dataset.rows import DatasetRow
 
-from .prediction import FORMS, OBJECTS, UNSTATED, AnswerKey, Prediction, object_text, own_answer
-from .sources import WORDS, BadRow, Source, check_source, json_object, raw_rows, source_name
+from .prediction import FORMS, UNSTATED, AnswerKey, Prediction, object_text, own_answer
+from .sources import WORDS, BadRow, Source, check_source, raw_rows, source_name
 
 KEYS = tuple(PredictionRow.__annotations__)
 MAX_SAMPLE = 1_000_000
@@ -153,8 +153,8 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
         return FORMS[0], "", f"exactly one of {', '.join(FORMS)} is needed, found {' and '.join(forms) or 'none'}"
     [form], content = forms, raw[forms[0]]
     problem = ""
-    if form in OBJECTS:
-        content, problem = _object(form, content)
+    if form == "files" and content != "":
+        content, problem = _files(content)
         if problem:
             return form, "", problem
     if not isinstance(content, str):
@@ -171,17 +171,8 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
     return form, "" if problem else content, problem
 
 
-def _object(form: str, value: Any) -> tuple[str, str]:
-    """Return the content of a form that is an object of texts, given as an object or as JSON, and its problem."""
-    if isinstance(value, str):
-        if not value.strip():
-            return value, ""
-        try:
-            value = json.loads(value, object_pairs_hook=json_object)
-        except (ValueError, RecursionError):
-            return "", f"{form} must be an object of texts"
-    if isinstance(value, BadRow):
-        return "", f"{form}: {value.reason}"
+def _files(value: Any) -> tuple[str, str]:
+    """Return the content of an object of files and its problem."""
     if isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value):
         value = dict(value)  # a map of Parquet
     if isinstance(value, dict):  # a row of Parquet has the keys of all rows
@@ -189,7 +180,7 @@ def _object(form: str, value: Any) -> tuple[str, str]:
         if not value:
             return "", ""
     if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
-        return "", f"{form} must be an object of texts, not {_kind(value)}"
+        return "", f"files must be an object of texts, not {_kind(value)}"
     return object_text(value), ""
 
 

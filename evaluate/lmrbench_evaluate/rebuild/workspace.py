@@ -59,17 +59,6 @@ def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = N
         except MalformedAnswerError as error:
             raise MalformedAnswerError(f"{CUT} ({error})") if prediction.is_cut else error from None
         notes += [f"{CUT}, after the answer"] if prediction.is_cut else []
-    elif form == "functions":
-        sources = json.loads(prediction.content)
-        places = {f"{path}::{name}": (path, name) for path, names in goals.items() for name in names}
-        if unknown := sources.keys() - places.keys():
-            raise MalformedAnswerError(f"functions: {min(unknown)!r} is not masked; expected {', '.join(places)}")
-        for place, (path, name) in places.items():
-            try:
-                if place in sources:
-                    _splice(files, splice_function, [path], name, sources[place], notes)
-            except MalformedAnswerError as error:
-                raise MalformedAnswerError(f"{place}: {error}") from None
     elif form == "files":
         for name, text in json.loads(prediction.content).items():
             path = str(PurePosixPath(name))
