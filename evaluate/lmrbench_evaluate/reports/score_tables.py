@@ -14,8 +14,7 @@ from ..verdict.levels import MISSING, OUTCOMES, Level
 from .agreement import Agreement
 from .paired import Pair
 from .scores import READ, ModelScore
-from .spending import NAMES, OF_SUCCESS
-from .stats import pass_at_k
+from .spending import NAMES
 from .tally import NOT_JUDGED, Tally
 
 #: Outcomes that have another word in tables.
@@ -112,14 +111,14 @@ def settled_table(scores: Sequence[ModelScore]) -> Table:
     return header, rows
 
 
-def pass_at_table(scores: Sequence[ModelScore], estimate: Callable[[int, int, int], float] = pass_at_k) -> Table:
-    """Make the table of pass@k with its interval at both levels, for models with several samples; see `pass_at`."""
+def pass_at_table(scores: Sequence[ModelScore]) -> Table:
+    """Make the table of pass@k with its interval at both levels, for models with several samples."""
     several = [score for score in scores if score.samples > 1]
     ks = sorted({k for score in several for k in score.pass_at(score.headline)})
     rows = []
     for score in several:
         for level in levels(scores):
-            rates, units = score.pass_at(level, estimate), len(score.scope)
+            rates, units = score.pass_at(level), len(score.scope)
             ends = {k: f" ({bounds(wilson(rate * units, units))})" for k, rate in rates.items()}
             rows.append([column(score, scores), str(level), *(percent(rates.get(k)) + ends.get(k, "") for k in ks)])
     return ["model", "level", *(f"k = {k}" for k in ks)], rows
@@ -152,7 +151,6 @@ def spending_table(scores: Sequence[ModelScore]) -> Table:
     header = ["model", *(NAMES[name].title for name in named)]
     if has_cost := "cost_usd" in named:
         header += ["dollars in all", *(f"dollars per {level}" for level in levels(scores))]
-    header += [f"{NAMES[name].title} of a reproduced answer" for name in OF_SUCCESS if name in named]
     rows = []
     for score in scores:
         spending = score.spending
@@ -163,7 +161,6 @@ def spending_table(scores: Sequence[ModelScore]) -> Table:
             answers = spending.answers["cost_usd"]
             cells.append(f"{spending.sums['cost_usd']:.2f} for {plural(answers, 'answer')}" if answers else "-")
             cells += [NAMES["cost_usd"].show(spending.per_success("cost_usd", level)) for level in levels(scores)]
-        cells += [NAMES[name].show(spending.of_success(name)) for name in OF_SUCCESS if name in named]
         rows.append([column(score, scores), *cells])
     return header, rows
 

@@ -8,7 +8,7 @@ missing, malformed or too long to be shown; answers that it was not asked about 
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +27,7 @@ from ..verdict.choices import NONE, OTHER, PUBLISHED, STATED
 from ..verdict.levels import MISSING, TRACK_ORDER, Level
 from ..verdict.verdict import Status
 from .spending import Spending
-from .stats import all_of_k, pass_at_k
+from .stats import pass_at_k
 from .tally import ScoredAnswer, Tally, share_dict
 
 #: The reported k of pass@k, up to the number of samples; k = samples is added.
@@ -173,17 +173,13 @@ class ModelScore:
         for name, answers in self.answers.items():
             yield from ((name, answer) for answer in answers if answer.status != Status.INFRA_ERROR)
 
-    def pass_at(self, level: Level, estimate: Callable[[int, int, int], float] = pass_at_k) -> dict[int, float]:
-        """Return k → mean pass@k over the instances of the scope, for k = samples and the smaller ones of `PASS_AT`.
-
-        Args:
-            estimate: `pass_at_k`, or `all_of_k` for pass^k.
-        """
+    def pass_at(self, level: Level) -> dict[int, float]:
+        """Return k → mean pass@k over the instances of the scope, for k = samples and the smaller ones of `PASS_AT`."""
         if self.samples == 1:
             return {}
         ks = [*(k for k in PASS_AT if k < self.samples), self.samples]
         tallies = self.instances.values()
-        return {k: sum(estimate(tally.total, tally.reached(level), k) for tally in tallies) / len(tallies) for k in ks}
+        return {k: sum(pass_at_k(tally.total, tally.reached(level), k) for tally in tallies) / len(tallies) for k in ks}
 
     def as_dict(self) -> dict[str, Any]:
         """Return all numbers, for report.json."""
@@ -201,12 +197,8 @@ class ModelScore:
             **({key: share_dict(self.parts(key)) for key in METHOD_KEYS} if self.is_on_methods else {}),
             **({"reading": readings} if self.has_readings else {}),
             **({"settled": _settled(self)} if self.open_choices else {}),
-            **{
-                name: {
-                    str(level): {str(k): round(value, 4) for k, value in self.pass_at(level, estimate).items()}
-                    for level in Level
-                }
-                for name, estimate in (("pass_at_k", pass_at_k), ("pass_hat_k", all_of_k))
+            "pass_at_k": {
+                str(level): {str(k): round(value, 4) for k, value in self.pass_at(level).items()} for level in Level
             },
             "categories": {name: tally.as_dict() for name, tally in sorted(self.categories.items())},
             "instances": {name: dict(tally.outcomes) for name, tally in self.instances.items()},

@@ -17,8 +17,6 @@ from . import score_tables
 from .data import ReportData
 from .paired import MCNEMAR, MIN_SHARED, PERMUTATION
 from .scores import READ, ModelScore, only_difficulty, with_difficulties
-from .spending import OF_SUCCESS
-from .stats import all_of_k
 
 #: Largest number of names in one note.
 MAX_NAMED = 10
@@ -56,7 +54,6 @@ def tables(report: ReportData) -> list[tuple[str, Table]]:
         (f"Open choices{only_difficulty(scores)}", score_tables.settled_table(split)),
         ("Share of graded answers", score_tables.graded_table(split)),
         ("pass@k", score_tables.pass_at_table(split)),
-        ("pass^k", score_tables.pass_at_table(split, all_of_k)),
         ("Judge", score_tables.judge_table(scores)),
         ("Tests and judge", score_tables.cross_table(scores)),
         ("Cost, tokens and time per answer", score_tables.spending_table(split)),
@@ -114,19 +111,17 @@ def explanations(report: ReportData) -> list[str]:
     if any(score.samples > 1 for score in scores):
         lines.append(
             "With several samples, a share is the mean over samples, and the n of its interval, as of those of pass@k, "
-            "is the number of instances. pass@k estimates the chance that one of k samples succeeds, pass^k that all k "
-            "do; both are unbiased."
+            "is the number of instances. pass@k is the unbiased estimate of the chance that one of k samples succeeds."
         )
     answered = {name for score in scores for name in score.answers}
     unanswered = sorted({name for score in scores for name in score.scope} - answered)
     if unanswered:
         lines.append(f"No model answered {plural(len(unanswered), 'instance')}: {join_names(unanswered, MAX_NAMED)}.")
-    if any(score.spending.answers[name] for score in scores for name in OF_SUCCESS):
+    if any(score.spending.answers["cost_usd"] for score in scores):
         lines.append(
             "Dollars per reproduced or robust instance: the cost of all answers, including wrong ones, divided by the "
-            "number of reproduced or robust answers. Answers without a stated cost are left out of both. Dollars and "
-            "CPU seconds of a reproduced answer are means over the reproduced answers alone. Dollars are an upper "
-            "bound if the server read tokens from a cache whose price was not stated."
+            "number of reproduced or robust answers. Answers without a stated cost are left out of both. Dollars are "
+            "an upper bound if the server read tokens from a cache whose price was not stated."
         )
     if any(score.overall.judged for score in scores):
         lines.append(

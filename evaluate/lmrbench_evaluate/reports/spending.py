@@ -30,8 +30,6 @@ NAMES = {
     "duration_s": Number(("duration_s", "latency_s"), "seconds", "{:,.1f}"),
     "cpu_s": Number(("cpu_s",), "CPU seconds", "{:,.1f}"),
 }
-#: Numbers whose means over reproduced answers alone are shown.
-OF_SUCCESS = ("cost_usd", "cpu_s")
 
 
 @dataclass
@@ -44,8 +42,6 @@ class Spending:
     """(number, level) → answers that state the number and reached the level."""
     cut: int = 0
     """Answers whose reply was cut at the token limit."""
-    reproduced: Counter[str] = field(default_factory=Counter)
-    """Sums over the answers that reproduced."""
 
     def add(self, amounts: Mapping[str, float], outcome: str) -> None:
         """Add one answer with its outcome."""
@@ -53,8 +49,6 @@ class Spending:
             self.sums[name] += number  # type: ignore[assignment]
             self.answers[name] += 1
             self.successes.update((name, level) for level in Level if reaches(outcome, level))
-            if reaches(outcome, Level.REPRODUCED):
-                self.reproduced[name] += number  # type: ignore[assignment]
 
     def mean(self, name: str) -> float | None:
         """Return the mean of a number over answers; None if no answer states it."""
@@ -68,19 +62,12 @@ class Spending:
         successes = self.successes[name, level]
         return self.sums[name] / successes if successes else None
 
-    def of_success(self, name: str) -> float | None:
-        """Return the mean of a number over the answers that reproduced; None without any."""
-        successes = self.successes[name, Level.REPRODUCED]
-        return self.reproduced[name] / successes if successes else None
-
     def as_dict(self) -> dict[str, Any]:
         """Return all numbers, for report.json."""
         return {name: self._number_dict(name) for name in NAMES if self.answers[name]}
 
     def _number_dict(self, name: str) -> dict[str, Any]:
         per = {f"per_{level}": self.per_success(name, level) for level in Level}
-        if name in OF_SUCCESS:
-            per["of_reproduced"] = self.of_success(name)
         rounded = {key: None if value is None else round(value, 6) for key, value in per.items()}
         return {"sum": round(self.sums[name], 6), "answers": self.answers[name], **rounded}
 

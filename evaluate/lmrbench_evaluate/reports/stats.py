@@ -1,4 +1,4 @@
-"""Statistics of samples and of paired verdicts: pass@k and pass^k, paired tests and intervals, Holm's adjustment.
+"""Statistics of samples and of paired verdicts: pass@k, paired tests and intervals, Holm's adjustment.
 
 The module imports the standard library alone: the leaderboard Space gets a copy of it (`cards/space`).
 """
@@ -20,16 +20,6 @@ def pass_at_k(samples: int, passed: int, k: int) -> float:
     if not 1 <= k <= samples:
         raise ValueError(f"pass@{k} needs at least {max(k, 1)} samples, not {samples}")
     return 1 - math.comb(samples - passed, k) / math.comb(samples, k)
-
-
-def all_of_k(samples: int, passed: int, k: int) -> float:
-    """Return the unbiased estimate of the chance that all of `k` samples pass, pass^k (Yao et al. 2024, Sec. 4).
-
-    Args:
-        samples: number of samples of the instance, at least `k`.
-        passed: number of samples that passed.
-    """
-    return 1 - pass_at_k(samples, samples - passed, k)
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
