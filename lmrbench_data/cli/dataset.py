@@ -137,10 +137,10 @@ def record(
         progress.start(sum(len(task.instances) for task in tasks))
         for recorded in record_tasks(tasks, place, workers=workers, force=force):
             done.append(recorded)
-            progress.step(str(recorded.state))
-    done.sort(key=lambda item: item.instance_id)
-    rows = [[item.instance_id, str(item.state), f"{item.size / 1000:.1f} kB"] for item in done]
-    emit([vars(item) for item in done], as_json, ("", (["instance", "recording", "size"], rows)))
+            progress.step(recorded.state)
+    done.sort()
+    rows = [[item.instance_id, item.state, f"{item.size / 1000:.1f} kB"] for item in done]
+    emit([item._asdict() for item in done], as_json, ("", (["instance", "recording", "size"], rows)))
 
 
 @app.command()

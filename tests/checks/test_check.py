@@ -81,7 +81,7 @@ def test_docker_recording_replaces_a_local_one(toy_benchmark: Path, monkeypatch:
         with LocalSandbox() as sandbox:
             [done] = record_tasks(load_tasks(benchmark=toy_benchmark), sandbox)
         facts = json.loads((toy_benchmark / TASK / "recorded" / "toy-scale.json").read_text())
-        return str(done.state), facts["sandbox"]
+        return done.state, facts["sandbox"]
 
     assert record("local") == ("recorded", "local")
     assert record("local") == ("up to date", "local")
