@@ -2,11 +2,10 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ..base.errors import InputError
 from ..base.text import plural
 from ..dataset.load import rows_by_config
 from ..dataset.rows import DatasetRow, check_instances
@@ -14,28 +13,6 @@ from .options import DatasetSpec
 from .output import Json, emit, print_err, print_out, progress_bar
 
 app = typer.Typer(help="Fetch and add the papers' PDFs.", no_args_is_help=True)
-
-
-@app.command("list")
-def list_papers(dataset: DatasetSpec = "embedded", as_json: Json = False) -> None:
-    """List the papers with the status and URL of their PDFs.
-
-    Example: lmrbench papers list
-    """
-    from ..papers.fetch import PaperStore, pdf_url
-
-    store, rows = PaperStore(), list[dict[str, Any]]()
-    for key, row in _papers(dataset).items():
-        try:
-            sha256 = store.sha256(key)
-            state = f"{store.path(key).stat().st_size / 1e6:.1f} MB" if sha256 else "missing"
-        except InputError:
-            sha256, state = "", "changed"
-        rows.append(
-            {"paper": key, "state": state, "sha256": sha256 or None, "url": pdf_url(row), "title": row["paper_title"]}
-        )
-    table = ["paper", "PDF", "url"], [[row["paper"], row["state"], row["url"]] for row in rows]
-    emit(rows, as_json, ("", table), f"folder: {store.folder}")
 
 
 @app.command()
@@ -103,6 +80,6 @@ def _papers(dataset: str, names: list[str] | None = None) -> dict[str, DatasetRo
         if not by_name or set(names or ()) - by_name.keys():
             rows = [row for group in rows_by_config((), dataset, every=every).values() for row in group]
             by_name = {name: row for row in rows for name in (row["instance_id"], paper_key(row))}
-    check_instances(names or (), by_name, "papers list")
+    check_instances(names or (), by_name)
     chosen = [by_name[name] for name in names] if names else sorted(rows, key=paper_key)
     return {paper_key(row): row for row in chosen}

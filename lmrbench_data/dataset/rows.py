@@ -222,16 +222,12 @@ def choose_rows(rows: Sequence[DatasetRow], instances: Sequence[str] = ()) -> li
     return [known[name] for name in dict.fromkeys(instances or sorted(known))]
 
 
-def check_instances(instances: Iterable[str], known: Collection[str], command: str = "tasks list") -> None:
-    """Check that instances are known.
-
-    Args:
-        command: command of `lmrbench` that lists the known instances.
-    """
+def check_instances(instances: Iterable[str], known: Collection[str]) -> None:
+    """Check that instances are known."""
     for name in instances:
         if name not in known:
             near = did_you_mean(name, known)
-            raise ArgumentError("instances", f"{name!r} is unknown{near}; see `lmrbench {command}`")
+            raise ArgumentError("instances", f"{name!r} is unknown{near}; see `lmrbench tasks list`")
 
 
 def content_sha256(row: DatasetRow) -> str:
