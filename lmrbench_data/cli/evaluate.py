@@ -11,7 +11,7 @@ from lmrbench_evaluate.runs.settings import JudgeSettings, RunSettings
 from ..base.settings import option
 from ..base.text import plural
 from ..tasks.task_folders import load_tasks
-from .options import BenchmarkFolder, Notes, SandboxKind, options
+from .options import BenchmarkFolder, SandboxKind, options
 from .outcomes import judging_dict, judging_status, report_text, run_status, tokens_line, votes_line
 from .output import Json, emit, progress_bar
 
@@ -29,7 +29,6 @@ def evaluate(
     ],
     settings: RunSettings,
     sandbox: SandboxKind = "auto",
-    notes: Notes = False,
     as_json: Json = False,
 ) -> None:
     """Evaluate predictions: run their tests and write a report.
@@ -45,7 +44,7 @@ def evaluate(
         run = evaluation.evaluate(predictions, sandbox=sandbox, progress=progress, **dict(settings))
     assert run.summary is not None
     report = run.report()
-    emit(report.to_dict(), as_json, *report_text(report, notes=notes, folder=run.path))
+    emit(report.to_dict(), as_json, *report_text(report, folder=run.path))
     raise typer.Exit(run_status(run.summary))
 
 

@@ -14,7 +14,7 @@ from ..base.text import plural
 from ..dataset.load import check_config, load_rows
 from ..generation.settings import PromptSettings, SamplingSettings
 from ..loader import Config
-from .options import Notes, SandboxKind, chosen_row, option_of, options
+from .options import SandboxKind, chosen_row, option_of, options
 from .outcomes import answers_dict, answers_text, evaluate_command, exit_status, report_text, run_status
 from .output import Json, emit, print_err, progress_bar
 
@@ -92,7 +92,6 @@ def run(
     ] = None,
     sandbox_workers: Annotated[int | None, option_of(EvaluationSettings, "workers", "--sandbox-workers")] = None,
     sandbox: SandboxKind = "auto",
-    notes: Notes = False,
     as_json: Json = False,
 ) -> None:
     """Sample answers from a model, test them and print a report.
@@ -126,7 +125,7 @@ def run(
             run = evaluate(settings.out, sandbox=place, progress=progress, **dict(run_settings))
     assert run.summary is not None
     report = run.report()
-    emit(report.to_dict(), as_json, *report_text(report, notes=notes, folder=run.path))
+    emit(report.to_dict(), as_json, *report_text(report, folder=run.path))
     raise typer.Exit(run_status(run.summary))
 
 

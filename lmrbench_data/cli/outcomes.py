@@ -24,26 +24,18 @@ if TYPE_CHECKING:
     Part = str | tuple[str, Table]
 
 
-def report_text(report: "Report", *, notes: bool = False, folder: Path | None = None) -> "list[Part]":
+def report_text(report: "Report", folder: Path | None = None) -> "list[Part]":
     """Return the tables and warnings of a report; the scores come last.
 
     Args:
-        notes: also return the notes on how to read the numbers.
         folder: the run whose files are named at the end.
     """
-    from lmrbench_evaluate.reports.sections import explanations, tables, warnings
+    from lmrbench_evaluate.reports.sections import tables, warnings
 
     if not report.scores:
         return ["no results yet"]
     scores, *others = tables(report)
-    about = explanations(report)
-    parts: list[Part] = [*others]
-    if notes:
-        parts += [f"- {note}" for note in about]
-    parts += [f"warning: {warning}" for warning in warnings(report)]
-    parts.append(scores)
-    if not notes:
-        parts.append(f"{plural(len(about), 'note')} on how to read these numbers: add --notes")
+    parts: list[Part] = [*others, *(f"warning: {warning}" for warning in warnings(report)), scores]
     if folder:
         parts.append(f"results: {folder}/results.jsonl\nreport:  {folder}/report.md")
     return parts

@@ -54,17 +54,6 @@ def print_out(text: str) -> None:
     _write(visible(text) + "\n")
 
 
-def print_markdown(text: str) -> None:
-    """Print Markdown on stdout: rendered in a terminal, unchanged elsewhere."""
-    if not sys.stdout.isatty():
-        print_out(text.rstrip("\n"))
-        return
-    from rich.markdown import Markdown
-
-    # The terminal's own colours can be read on any background.
-    print_rich(Markdown(visible(text), code_theme="ansi_dark", inline_code_theme="ansi_dark", hyperlinks=False))
-
-
 def print_err(line: str) -> None:
     """Print a line on stderr."""
     with contextlib.suppress(OSError):

@@ -8,9 +8,9 @@ import typer
 
 from ..base.errors import ArgumentError
 from ..base.text import plural
-from .options import JudgeModel, Labels, Notes
+from .options import JudgeModel, Labels
 from .outcomes import report_text
-from .output import Json, emit, only_runs, print_err, print_markdown
+from .output import Json, emit, only_runs, print_err
 
 if TYPE_CHECKING:
     from lmrbench_evaluate.reports.answers import Chosen
@@ -24,7 +24,6 @@ def report(
     figures: Annotated[Path | None, typer.Option(file_okay=False, help="Also write figures and tables there.")] = None,
     labels: Labels = None,
     judge_model: JudgeModel = None,
-    notes: Notes = False,
     as_json: Json = False,
 ) -> None:
     """Compare runs by model, category and instance.
@@ -43,7 +42,7 @@ def report(
     for path in out or ():
         check_form(path)
     made = runs_api.report(*only_runs(runs), judge_model=judge_model, labels=labels)
-    emit(made.to_dict(), as_json, *report_text(made, notes=notes))
+    emit(made.to_dict(), as_json, *report_text(made))
     written = [made.save(path) for path in out or ()] + (made.save_figures(figures) if figures else [])
     for path in written:
         print_err(f"written: {path}")
@@ -54,7 +53,6 @@ def report(
 def merge(
     runs: Annotated[list[Path], typer.Argument(help="Run folders, each on instances of its own.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the merged run.")],
-    notes: Notes = False,
     as_json: Json = False,
 ) -> None:
     """Merge runs on different instances into one run.
@@ -71,7 +69,7 @@ def merge(
     run = open_run(merge_runs(runs, out).path)
     write_report(run)
     report = run.report()
-    emit(report.to_dict(), as_json, *report_text(report, notes=notes, folder=out))
+    emit(report.to_dict(), as_json, *report_text(report, folder=out))
     if not run.complete:
         print_err("incomplete: evaluate the same predictions into the merged folder to complete it")
         raise typer.Exit(3)
@@ -99,7 +97,7 @@ def show(
     """Explain one answer, or list those that did not pass.
 
     Shows an answer's verdict, the outcomes of the model's other samples, the functions and experiments of a method, the
-    failed cases, the difference from the reference and the judgement. It is Markdown, which a terminal renders.
+    failed cases, the difference from the reference and the judgement. It is Markdown.
 
     Example: lmrbench show runs/mine dpo-preference-loss --model my-model --sample 1
     """
@@ -119,10 +117,7 @@ def show(
         emit([dict(zip(FAILURES, row, strict=True)) for row in rows], as_json, *table, more)
         return
     chosen = choose_answer(report, instance, sample, **choice)
-    if as_json:
-        emit(answer_dict(chosen), as_json)
-    else:
-        print_markdown(_markdown(chosen))
+    emit(answer_dict(chosen), as_json, _markdown(chosen).rstrip("\n"))
 
 
 def _markdown(chosen: "Chosen") -> str:

@@ -29,30 +29,27 @@ def run(tmp_path: Path) -> Path:
     return write_run(tmp_path / "run", rows, dataset="gone")  # nothing to build for a difference
 
 
-def test_one_answer_is_rendered_in_a_terminal_and_plain_in_a_pipe(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    shown = in_terminal(60, "show", str(run), "a-one")
-    piped = in_process("show", str(run), "a-one").stdout
-    assert ESCAPE in shown
-    assert ESCAPE not in piped
-    assert max(map(len, plain(shown).splitlines())) <= 60
+def test_one_answer_is_explained_in_markdown(run: Path) -> None:
+    shown = in_process("show", str(run), "a-one").stdout
     samples = ["## Samples: 2 of 3 reproduced", "", "- 0: failed", "- 1: core only", "- 2: robust"]
-    assert "\n".join(samples) in piped
-    assert "got 0.786, expected 0.785 (relative error 0.0018, tolerance 0.0001)" in piped
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert ESCAPE not in in_terminal(60, "show", str(run), "a-one")
+    assert "\n".join(samples) in shown
+    assert "got 0.786, expected 0.785 (relative error 0.0018, tolerance 0.0001)" in shown
 
 
-def test_report_ends_with_the_scores_and_prints_notes_on_request(run: Path) -> None:
-    lines = plain(in_terminal(60, "report", str(run))).rstrip().splitlines()
-    count = re.fullmatch(r"(\d+) notes on how to read these numbers: add --notes", lines[-1])
-    assert count
+def test_report_ends_with_the_scores_and_has_colours_in_a_terminal_alone(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    shown = in_terminal(60, "report", str(run))
+    lines = plain(shown).rstrip().splitlines()
     assert "Unit-test accuracy" in "\n".join(lines[-12:])
     assert max(map(len, lines)) <= 60
-    printed = in_process("report", str(run), "--notes").stdout
+    assert ESCAPE in shown
+    printed = in_process("report", str(run)).stdout
+    assert ESCAPE not in printed
     assert re.search(r"org/model-5-mini .*66\.7% \(2/9\)|org/model-5-mini.*22\.2% \(2/9\)", printed), printed
-    assert printed.count("\n- ") == int(count[1])
-    assert "add --notes" not in printed
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert ESCAPE not in in_terminal(60, "report", str(run))
 
 
 def test_tasks_are_listed_in_one_line_each_on_80_columns() -> None:
