@@ -150,7 +150,6 @@ def check(
     sandbox: SandboxKind = "auto",
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,
-    quick: Annotated[bool, typer.Option("--quick", help="Check one variant of each kind; proves nothing.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show all findings, including passes.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Also check proved tasks that have not changed.")] = False,
     as_json: Json = False,
@@ -163,7 +162,6 @@ def check(
     wrong ones must fail a core case. No trivial answer (constants, means, the expected values in another order, the
     output of another seed) may pass a core case. The demo command and the smoke tests of each repository must succeed.
     A passed check in Docker is written to proved.json, beside the tasks; proved tasks are skipped until they change.
-    --quick is for use while you edit a task: it lists what it skipped and proves nothing.
 
     Example: lmrbench dataset check 01-dpo --sandbox docker
     """
@@ -178,13 +176,11 @@ def check(
 
     with open_sandbox(sandbox, benchmark) as place, progress_bar("checking", shown=not as_json) as progress:
         proves = place.name == "docker"
-        options = {"quick": quick, "resume": proves and not again, "record": proves}
+        options = {"resume": proves and not again, "record": proves}
         findings = list(check_tasks(tasks, place, workers=workers, progress=progress, finished=tell, **options))
     findings.sort()
     lines = problem_lines([finding for finding in findings if verbose or finding.is_error])
     emit([finding.as_dict() for finding in findings], as_json, *lines, ("", check_table(findings)))
-    if quick:
-        print_err("quick check, not a proof: the notes list what it skipped; leave out --quick to prove")
     if any(finding.is_error for finding in findings):
         raise typer.Exit(1)
 

@@ -377,18 +377,6 @@ def test_instance_of_a_broken_repository_is_not_proved(toy_benchmark: Path, loca
         assert told["toy-scale"].startswith("error, ")
 
 
-def test_quick_check_names_what_it_skipped_and_proves_nothing(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    tasks, lines = load_tasks(benchmark=toy_benchmark), dict[str, str]()
-    list(record_tasks(tasks, local_sandbox))
-    findings = check_tasks(tasks, local_sandbox, quick=True, record=True, finished=lines.__setitem__)
-    found = {finding.where: finding.message for finding in findings}
-    tried = {"careless/in_place.py", "plain/comprehension.py", "valid/loop.py", "wrong/absolute.py"}
-    assert found.keys() == {"golden", "masked", "seeds", "trivial answers", "not tried"} | tried
-    assert found["not tried"].startswith("valid/map.py, plain/first_and_rest.py, wrong/adds.py, ")
-    assert lines["toy-scale"].startswith("no error found, nothing proved, 6 of 6")
-    assert not (toy_benchmark / "proved.json").exists()
-
-
 def test_closed_sandbox_is_an_infra_error(toy_benchmark: Path) -> None:
     tasks = load_tasks(benchmark=toy_benchmark)
     sandbox = LocalSandbox()

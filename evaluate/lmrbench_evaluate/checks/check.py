@@ -36,7 +36,7 @@ from .repetitions import repetition_errors
 from .repository import repository_errors
 from .static import ReferenceLines, static_problems
 from .tables import table_errors
-from .trials import BEFORE, BROKEN, Finding, Must, Trial, first_of_each_kind, make_trials
+from .trials import BEFORE, BROKEN, Finding, Must, Trial, make_trials
 from .trivial import note_on_seeds, note_on_trivial_answers
 
 
@@ -74,7 +74,6 @@ def check_tasks(
     sandbox: Sandbox,
     *,
     workers: int = 2,
-    quick: bool = False,
     resume: bool = False,
     record: bool = False,
     progress: Progress | None = None,
@@ -83,8 +82,6 @@ def check_tasks(
     """Yield the findings of each job as it finishes.
 
     Args:
-        quick: run golden, masked and the first variant of each kind, and prove nothing. A note on each instance lists
-            the skipped parts: repetitions of the reference, demo and smoke tests.
         resume: skip instances that are proved and have not changed.
         record: write the proof of each instance without errors to `proved.json` when it is done.
         finished: receives each finished instance and a line on its result.
@@ -99,14 +96,14 @@ def check_tasks(
     plans, yielded = [], set()
     for task in tasks:
         for item in task.instances:
-            checked = plan(task, item, references[task.folder.parent], proofs[task.folder.parent], quick)
+            checked = plan(task, item, references[task.folder.parent], proofs[task.folder.parent])
             # Problems of options concern every instance of a paper.
             yield from (finding for finding in checked.findings if finding not in yielded)
             yielded.update(checked.findings)
             plans.append(checked)
             if checked.row is None:
                 finished(item.instance_id, checked.result)
-    jobs, progress = list(_jobs(plans, sandbox, quick)), progress or Progress()
+    jobs, progress = list(_jobs(plans, sandbox)), progress or Progress()
     progress.start(len(jobs))
     with contextlib.closing(run_jobs(jobs, lambda job: job.run(), workers)) as done:
         for job, future in done:
@@ -117,22 +114,20 @@ def check_tasks(
                 checked.findings += findings
                 checked.open_jobs -= 1
                 if checked.open_jobs == 0:
-                    finished(checked.item.instance_id, _finish(checked, quick, record))
+                    finished(checked.item.instance_id, _finish(checked, record))
 
 
-def _finish(checked: Plan, quick: bool, record: bool) -> str:
+def _finish(checked: Plan, record: bool) -> str:
     """Write the proof of an instance without errors, if asked to; return a line on its result."""
-    if record and not quick and checked.is_sound:
+    if record and checked.is_sound:
         write_proofs(checked.task.folder.parent, {checked.item.instance_id: checked.proof})
     trials = [finding for finding in checked.findings if finding.is_trial]
-    state = "error" if not checked.is_sound else "no error found, nothing proved" if quick else "ok"
+    state = "ok" if checked.is_sound else "error"
     good = sum(not finding.is_error for finding in trials)
     return f"{state}, {good} of {plural(len(trials), 'trial')} as expected"
 
 
-def plan(
-    task: Task, item: Instance, references: ReferenceLines, proofs: Mapping[str, str], quick: bool = False
-) -> Plan:
+def plan(task: Task, item: Instance, references: ReferenceLines, proofs: Mapping[str, str]) -> Plan:
     """Read an instance and find the problems that need no run.
 
     Args:
@@ -153,13 +148,10 @@ def plan(
         before = Finding.of(item.instance_id, BEFORE, "", "unchanged since; --again repeats the check")
         return Plan(task, item, [before], result="ok, checked before")
     checked.trials = list(make_trials(task, item))
-    if quick:
-        checked.trials, untried = first_of_each_kind(checked.trials)
-        checked.findings.append(untried)
     return checked
 
 
-def _jobs(plans: Iterable[Plan], sandbox: Sandbox, quick: bool) -> Iterator[Job]:
+def _jobs(plans: Iterable[Plan], sandbox: Sandbox) -> Iterator[Job]:
     """Yield what has to run, one instance after the other, so that an interrupted check has finished some."""
     plans = [checked for checked in plans if checked.row]
     images = {tag: sandbox.prepare(tag) for tag in {checked.task.image_tag for checked in plans}}
@@ -168,16 +160,15 @@ def _jobs(plans: Iterable[Plan], sandbox: Sandbox, quick: bool) -> Iterator[Job]
         task, image = own[0].task, images[own[0].task.image_tag]
         jobs: list[Job] = []
         # An altered paper has the repository of its method, whose check runs the demo and the smoke tests.
-        if not quick and not all(checked.item.configuration.is_altered for checked in own):
+        if not all(checked.item.configuration.is_altered for checked in own):
             jobs.append(Job(own, partial(_check_repository, task, sandbox, image)))
         for checked in own:
             jobs += [
                 Job([checked], partial(_run_trials, checked, batch, sandbox, image)) for batch in _batches(checked)
             ]
-            if not quick:
-                jobs.append(Job([checked], partial(_repeat, checked, sandbox, image)))
-                if checked.item.tables:
-                    jobs.append(Job([checked], partial(_check_tables, task, checked.item, sandbox, image)))
+            jobs.append(Job([checked], partial(_repeat, checked, sandbox, image)))
+            if checked.item.tables:
+                jobs.append(Job([checked], partial(_check_tables, task, checked.item, sandbox, image)))
         for job in jobs:
             for checked in job.plans:
                 checked.open_jobs += 1

@@ -25,8 +25,6 @@ from .static import read_variant
 SEEDS = "seeds"
 #: Place of the note on cases that a trivial answer passes.
 TRIVIAL = "trivial answers"
-#: Place of the note on trials that a quick look skipped.
-UNTRIED = "not tried"
 #: Place of the note on an instance that was checked before.
 BEFORE = "checked before"
 #: Exceptions that mean broken code rather than a misread method.
@@ -112,7 +110,7 @@ class Finding(Problem):
     @property
     def is_trial(self) -> bool:
         """Whether something was run or compared; notes are read off the task and its recording."""
-        return self.where not in (SEEDS, TRIVIAL, UNTRIED, BEFORE)
+        return self.where not in (SEEDS, TRIVIAL, BEFORE)
 
     def __str__(self) -> str:
         # A sound wrong variant passes or fails by its core cases.
@@ -156,15 +154,6 @@ def _option_trials(task: Task, instance: Instance) -> Iterator[Trial]:
 
 def _trial(instance: Instance, name: str, form: str, content: str, must: Must) -> Trial:
     return Trial(instance.instance_id, name, Prediction(instance.instance_id, "check", form, content), must)
-
-
-def first_of_each_kind(trials: Sequence[Trial]) -> tuple[list[Trial], Finding]:
-    """Return the trials of a quick look and a note on those that it skips."""
-    first = {trial.name.partition("/")[0]: trial for trial in reversed(trials)}
-    chosen = [trial for trial in trials if trial in first.values()]
-    skipped = [trial.name for trial in trials if trial not in chosen]
-    text = ", ".join([*skipped, "repetition", "two threads", "demo", "smoke tests"])
-    return chosen, Finding.of(trials[0].instance_id, UNTRIED, "", text)
 
 
 def variant_files(task: Task, method: Instance, folder: Path) -> dict[str, str]:
