@@ -30,8 +30,8 @@ def report(
 
     Recomputes the shares of reproduced and robust answers from the result rows. The scores come last.
 
-    McNemar's test compares each pair of models, within a run or across runs. --labels adds the agreement between the
-    judge and human labels. An .html page shows all answers; figures are SVG and PDF, their tables LaTeX and CSV.
+    An exact paired test compares each pair of models, within a run or across runs. --labels adds the agreement between
+    the judge and human labels. An .html page shows all answers; figures are SVG and PDF, their tables LaTeX and CSV.
 
     Example: lmrbench report runs/a runs/b --out report.html
     """

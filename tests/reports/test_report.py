@@ -141,11 +141,11 @@ def test_two_levels_stand_apart_and_each_track_is_led_by_its_own(
     assert "| b-one | y | error | typical, seed 0: why |" in text, "the core case that failed"
     assert "An answer reproduces the paper if every core case passes" in text
     by_level = {
-        pair["level"]: (pair["first_better"], pair["second_better"], pair["equal"], pair["test"])
+        pair["level"]: (pair["first_better"], pair["second_better"], pair["equal"])
         for pair in made["pairs"]
         if (pair["first"], pair["second"]) == ("x, paper", "y, paper")
     }
-    assert by_level == {"reproduced": (1, 0, 2, "McNemar"), "robust": (0, 2, 1, "McNemar")}
+    assert by_level == {"reproduced": (1, 0, 2), "robust": (0, 2, 1)}
 
 
 def test_rows_count_once_and_only_for_predictions_of_the_run(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_samples_and_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert (first["samples"], first["pass_at_k"]["robust"]) == (2, {"1": 0.3333, "2": 0.6667})
     assert first["overall"]["robust"]["ci95"] == [0.0615, 0.7923], "of 3 instances, not of 6 rows"
     numbers = {"first_better": 1, "second_better": 0, "equal": 1, "difference": 0.25, "p": 1.0, "p_holm": 1.0}
-    pair = {"first": "m", "second": "n", "instances": 2, **numbers, "test": "permutation", "ci95": [-0.1991, 0.4491]}
+    pair = {"first": "m", "second": "n", "instances": 2, **numbers, "ci95": [-0.1991, 0.4491]}
     assert made["pairs"] == [{"level": level, **pair} for level in ("reproduced", "robust")]
     text = render_markdown([many, tmp_path / "single"])
     assert "| m | n | 2 | 1 | 0 | +25.0 | -20 - 45 | 1 | 1 |" in text

@@ -11,9 +11,8 @@ from lmrbench_data.base.proportions import Interval
 from ..verdict.levels import Level
 from ..verdict.verdict import Status
 from .scores import ModelScore
-from .stats import holm, mcnemar, paired_interval, permutation
+from .stats import holm, paired_interval, permutation
 
-MCNEMAR, PERMUTATION = "McNemar", "permutation"
 #: Fewer shared instances say nothing about a difference.
 MIN_SHARED = 5
 #: Two models whose p is at least this large are not distinguishable.
@@ -39,9 +38,7 @@ class Pair:
     interval: Interval
     """95% interval of the difference; an instance is one unit, however many samples it has (`paired_interval`)."""
     p: float
-    """Two-sided exact p."""
-    test: str
-    """`McNemar` with one sample each; its generalisation `permutation` with several."""
+    """Two-sided p of the exact paired permutation test; with one sample each, of McNemar's exact test."""
     p_holm: float = 1.0
     """p adjusted for all comparisons of the report at this level (Holm)."""
 
@@ -106,7 +103,7 @@ def compare(one: ModelScore, other: ModelScore, first: str, second: str, level: 
             mine, theirs = (tally.reached(level) * whole // tally.total for tally in tallies)
             differences.append(mine - theirs)
     better, worse = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
-    p = mcnemar(better, worse) if whole == 1 else permutation(differences)
+    p = permutation(differences)
     return Pair(
         level=level,
         first=first,
@@ -117,5 +114,4 @@ def compare(one: ModelScore, other: ModelScore, first: str, second: str, level: 
         difference=sum(differences) / (whole * len(differences)) if differences else 0.0,
         interval=paired_interval([difference / whole for difference in differences], p),
         p=p,
-        test=MCNEMAR if whole == 1 else PERMUTATION,
     )

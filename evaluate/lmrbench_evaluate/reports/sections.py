@@ -15,7 +15,7 @@ from ..verdict.levels import Level, outcome
 from ..verdict.verdict import Status
 from . import score_tables
 from .data import ReportData
-from .paired import MCNEMAR, MIN_SHARED, PERMUTATION
+from .paired import MIN_SHARED
 from .scores import READ, ModelScore, only_difficulty, with_difficulties
 
 #: Largest number of names in one note.
@@ -130,15 +130,11 @@ def explanations(report: ReportData) -> list[str]:
             "was not asked about."
         )
     if report.pairs:
-        about = {
-            MCNEMAR: "McNemar's exact test, where both models have one sample",
-            PERMUTATION: "the exact paired permutation test on each instance's share of samples, where one has several",
-        }
-        tests = "; or of ".join(text for test, text in about.items() if any(pair.test == test for pair in report.pairs))
         lines.append(
-            f"p is the two-sided p of {tests}. Instances with an infra error are left out. Points are the difference "
-            "of the shares. Holm's p is adjusted for the number of comparisons at a level. Models of two tracks, or "
-            f"with fewer than {MIN_SHARED} shared instances, are not compared."
+            "p is the two-sided p of the exact paired permutation test on each instance's share of samples; with one "
+            "sample each, this is McNemar's exact test. Instances with an infra error are left out. Points are the "
+            "difference of the shares. Holm's p is adjusted for the number of comparisons at a level. Models of two "
+            f"tracks, or with fewer than {MIN_SHARED} shared instances, are not compared."
         )
     return [*lines, *_about_people(report)]
 

@@ -22,23 +22,12 @@ def pass_at_k(samples: int, passed: int, k: int) -> float:
     return 1 - math.comb(samples - passed, k) / math.comb(samples, k)
 
 
-def mcnemar(only_first: int, only_second: int) -> float:
-    """Return the two-sided p of McNemar's exact test, from the numbers of instances that only one side passed.
-
-    Under the null hypothesis each of the n instances that differ falls to either side with probability 1/2, so p is
-    twice the lower tail of a binomial distribution (Fay 2010), at most 1.
-    """
-    n, least = only_first + only_second, min(only_first, only_second)
-    # Exact until the last step: 2**n is too large for a float from n = 1024 on.
-    tail = Fraction(sum(math.comb(n, k) for k in range(least + 1)), 2**n)
-    return min(1.0, float(2 * tail))
-
-
 def permutation(differences: Sequence[int]) -> float:
     """Return the two-sided p of Fisher's exact paired permutation test.
 
     Under the null hypothesis each difference is as likely with the other sign. p is the share of all assignments of
-    signs whose sum is at least as far from 0 as the observed one. With differences of -1, 0 and 1 it is McNemar's p.
+    signs whose sum is at least as far from 0 as the observed one. With differences of -1, 0 and 1 it is the p
+    of McNemar's exact test (Fay 2010).
     """
     sums = Counter({0: 1})
     for size in filter(None, map(abs, differences)):

@@ -27,7 +27,6 @@ from ...verdict.levels import OUTCOMES
 from ..answer_diff import DiffSection
 from ..answers import collect
 from ..data import ReportData
-from ..paired import MCNEMAR
 from ..score_tables import column, levels, mark, words
 from ..scores import ModelScore, with_difficulties
 from ..sections import notes, tables
@@ -168,6 +167,5 @@ def _headline(report: ReportData, scores: Sequence[ModelScore]) -> Headline:
         f"{pair.first} {100 * pair.difference + 0.0:+.1f} points over {pair.second} (95% CI {low} to {high}), "
         f"p {p}: {'' if pair.distinguishable else 'not '}distinguishable"
     )
-    test = "McNemar's exact test" if pair.test == MCNEMAR else "the exact paired permutation test"
     adjusted = f", adjusted for {len(comparisons)} comparisons (Holm)" if len(comparisons) > 1 else ""
-    return Headline(text, f"Points of {level}, {about}; {test}{adjusted}.")
+    return Headline(text, f"Points of {level}, {about}; exact paired permutation test{adjusted}.")
