@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# Installs into .venv; CI sets a faster one: "uv pip install".
+INSTALL ?= $(BIN)/pip install
 # Set if a Docker daemon answers; without one, the demo needs the libraries that the tasks import.
 DOCKER := $(shell docker version --format '{{.Server.Version}}' >/dev/null 2>&1 && echo yes)
 
@@ -88,21 +90,21 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/base.installed: $(BIN)/python pyproject.toml
-	$(BIN)/pip install --quiet -e .
+	$(INSTALL) --quiet -e .
 	@touch $@
 
 $(VENV)/docs.installed: $(BIN)/python pyproject.toml
-	$(BIN)/pip install --quiet -e '.[docs]'
+	$(INSTALL) --quiet -e '.[docs]'
 	@touch $@
 
 $(VENV)/local.installed: $(BIN)/python pyproject.toml
-	$(BIN)/pip install --quiet -e '.[local]'
+	$(INSTALL) --quiet -e '.[local]'
 	@touch $@
 
 $(VENV)/agents.installed: $(BIN)/python pyproject.toml
-	$(BIN)/pip install --quiet -e '.[inspect,train]'
+	$(INSTALL) --quiet -e '.[inspect,train]'
 	@touch $@
 
 $(VENV)/dev.installed: $(BIN)/python pyproject.toml
-	$(BIN)/pip install --quiet -e '.[dev]'
+	$(INSTALL) --quiet -e '.[dev]'
 	@touch $@
