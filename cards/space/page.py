@@ -9,7 +9,7 @@ from board import Board, Ranked
 from charts import make_scatter
 from grid import MAX_COLUMNS, make_grid
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from results_dataset import Snapshot, model_link, task_link
+from results_dataset import Snapshot, task_link
 
 MAX_CHARACTERS = 80
 
@@ -53,7 +53,7 @@ _PAGES = Environment(
 )
 _PAGES.filters |= {"shown": shown, "percent": percent, "dollars": dollars, "short": short, "searchable": searchable}
 _PAGES.filters |= {"place": "{:.2f}".format, "scatter": make_scatter, "component": component}
-_PAGES.globals |= {"make_grid": make_grid, "model_link": model_link, "task_link": task_link}
+_PAGES.globals |= {"make_grid": make_grid, "task_link": task_link}
 
 
 def render(snapshot: Snapshot, board: Board) -> str:

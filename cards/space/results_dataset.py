@@ -35,7 +35,6 @@ class Snapshot:
 
     Attributes:
         sha: None if it has not been read yet.
-        files: the paths of all files.
         skipped: file → the reason why it is not shown.
         problem: the reason why it may be out of date, or empty.
     """
@@ -44,18 +43,12 @@ class Snapshot:
     sha: str | None = None
     read_at: str = ""
     records: tuple[Record, ...] = ()
-    files: frozenset[str] = frozenset()
     skipped: tuple[tuple[str, str], ...] = ()
     problem: str = ""
 
     def link(self, kind: str, path: str) -> str:
         """Return the address of a file (`blob`, `resolve`) or folder (`tree`) at this commit."""
         return f"{constants.ENDPOINT}/datasets/{self.repo}/{kind}/{self.sha}/{path}"
-
-
-def model_link(record: Record, model: str) -> str:
-    """Return a model's page on the Hub; empty if the record does not name it as a repository."""
-    return f"{constants.ENDPOINT}/{model}" if model in record.model_repos and REPO.fullmatch(model) else ""
 
 
 def task_link(record: Record, instance: str) -> str:
@@ -116,7 +109,7 @@ class ResultsDataset:
         self._known = known
         records = tuple(item for _, item in sorted(known.items()) if isinstance(item, Record))
         skipped = tuple((path, item) for (path, _), item in sorted(known.items()) if isinstance(item, str))
-        return Snapshot(repo, sha, now, records, frozenset(files), skipped)
+        return Snapshot(repo, sha, now, records, skipped)
 
 
 def _read_record(path: Path) -> Record | str:

@@ -136,7 +136,7 @@ def test_choices_of_a_verified_run_stand_beside_reciting_and_are_split(make_boar
     submission = Submission("org/results", 1, "0" * 40, "bob", "run", "0" * 64, {})
     instances = {name: {**paper, "category": SCOPE[name], "difficulty": value} for name, value in difficulties.items()}
     verified = Verification(submission, run, instances, list(RunFolder(run).rows()), [])
-    record = published_record(verified, "ann", lambda _: False)
+    record = published_record(verified, "ann")
     _, html = make_board(record, setting="")
     assert "choices 66.7 · chance 25.0 · reciting 50.0" in html
     assert "corrected 0.33 · published 3/3 · other 1/3" in html
@@ -181,7 +181,7 @@ def test_text_of_submitters_is_never_markup(make_board: Board) -> None:
     ]
     tasks = {text: {"category": text, "paper": text, "url": f"javascript:{ATTACK}"} for text in HOSTILE}
     facts = {"submitted_by": HOSTILE[0], "verified_by": HOSTILE[1], "dataset": f"org/{HOSTILE[1]}", "tasks": tasks}
-    _, html = make_board(make_record("run", *entries, model_repos=HOSTILE, **facts))
+    _, html = make_board(make_record("run", *entries, **facts))
     page = _Tags()
     page.feed(html)
     assert not page.tags & {"script", "img", "iframe", "style"}

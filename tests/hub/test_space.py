@@ -134,7 +134,7 @@ def contenders() -> list[Record]:
     for number, (model, (count, dollars)) in enumerate(CONTENDERS.items()):
         outcomes = ["robust"] * count + ["failed"] * (12 - count)
         entry = make_entry(model, outcomes, instances=MANY, cost=dollars, fingerprint=model)
-        records.append(make_record(f"2026-run-of-model-{number:02d}", entry, instances=MANY, model_repos=[model]))
+        records.append(make_record(f"2026-run-of-model-{number:02d}", entry, instances=MANY))
         if number < 3:
             agent = make_entry(model, outcomes[::-1], instances=MANY, setting="agent")
             records.append(make_record(f"agent-{number}", agent, instances=MANY))

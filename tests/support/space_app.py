@@ -82,7 +82,7 @@ def make_record(run_id: str, *entries: Entry, instances: Mapping[str, str] = INS
         "predictions_sha256": "e" * 64,
         "rows": 3,
         "agreed": 3,
-        **{key: [] for key in ("memorised", "differing", "fresh_seeds", "model_repos")},
+        **{key: [] for key in ("memorised", "differing", "fresh_seeds")},
         "tasks": {
             name: Task(category=kind, paper=f"Paper of {name}", url=f"https://example.org/{name}")
             for name, kind in instances.items()
@@ -93,11 +93,10 @@ def make_record(run_id: str, *entries: Entry, instances: Mapping[str, str] = INS
 
 
 def record_files(*records: Record) -> dict[str, bytes]:
-    """Return the files of verified runs in a results dataset, as far as a leaderboard reads or links to them."""
+    """Return the files of verified runs in a results dataset, as far as a leaderboard reads them."""
     files = {"README.md": b"# Results\n"}
     for record in records:
         files[f"verified/{record.run_id}.json"] = record.model_dump_json().encode()
-        files[f"runs/{record.run_id}/logs.tar.gz"] = f"logs of {record.run_id}".encode()
     return files
 
 

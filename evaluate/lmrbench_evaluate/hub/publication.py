@@ -4,20 +4,17 @@ No file is copied from a stranger, and a stranger's branch is never merged: its 
 runs never touch the same file.
 """
 
-import contextlib
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_data.base.archive import gzip_bytes
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import now
-from lmrbench_data.base.hub_client import LostAnswerError, additions, commit, hub_errors
+from lmrbench_data.base.hub_client import additions, commit, hub_errors
 from lmrbench_data.base.paths import cards_folder
 from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.result_rows import ResultRow
-from lmrbench_data.loader import HUB_NAME, File, tar_bytes
 from lmrbench_data.tasks.guessing import SettledChoice, by_truth, corrected
 
 from ..judge.judgement_log import read_judgements
@@ -25,12 +22,11 @@ from ..predictions.prediction import AnswerKey
 from ..reports.scores import ModelScore, score_runs, with_difficulties
 from ..reports.sections import first_reason
 from ..reports.tally import Tally
-from ..runs.folder import FACTS, LOGS, PREDICTIONS, RunFolder, benchmark_title
+from ..runs.folder import FACTS, PREDICTIONS, RunFolder, benchmark_title
 from ..verdict.choices import counted_choices
 from ..verdict.levels import MISSING
 from ..verdict.verdict import Status
 from .layout import (
-    MIB,
     belongs,
     commit_of,
     commit_title,
@@ -51,7 +47,6 @@ if TYPE_CHECKING:
 MAX_FAILURE = 240
 #: Largest number of answers that a record lists, and that a comment on the Hub does.
 MAX_LISTED, MAX_LINES = 1000, 50
-MAX_LOGS_BYTES = 16 * MIB
 
 
 def publish(api: "HfApi", verified: Verification) -> tuple[Record, str]:
@@ -67,7 +62,7 @@ def publish(api: "HfApi", verified: Verification) -> tuple[Record, str]:
         present = list_files(api, submission.repo_id, head)
     if taken := [name for name in present if belongs(name, submission.run_id)]:
         raise InputError(f"{submission.where}: main has {min(taken)} already; ask for a run with another name")
-    record = make_record(verified, user, lambda model: _is_repo(api, model))
+    record = make_record(verified, user)
     files = _files(verified, record)
     if "README.md" not in present:
         card = (cards_folder() / "results_card.md").read_text(encoding="utf-8")
@@ -118,21 +113,8 @@ def _comment(record: Record, url: str) -> str:
     return "\n".join(lines)
 
 
-def _is_repo(api: "HfApi", model: str) -> bool:
-    """Return whether a model's name is a public repository; False if the Hub does not answer."""
-    if not HUB_NAME.fullmatch(model):
-        return False
-    with contextlib.suppress(LostAnswerError, InputError), hub_errors(model):
-        return bool(api.repo_exists(model, repo_type="model", token=False))
-    return False
-
-
-def make_record(verified: Verification, verified_by: str, is_repo: Callable[[str], bool]) -> Record:
-    """Return the record of a repeated run, with the rates of each model.
-
-    Args:
-        is_repo: tells whether a model's name is a public repository on the Hub.
-    """
+def make_record(verified: Verification, verified_by: str) -> Record:
+    """Return the record of a repeated run, with the rates of each model."""
     submission, facts = verified.submission, RunFolder(verified.folder).facts
     judges = {answer: shown(item.model) for answer, item in read_judgements(verified.folder).items() if item.category}
     scores = with_difficulties(score_runs([verified.folder]))
@@ -164,7 +146,6 @@ def make_record(verified: Verification, verified_by: str, is_repo: Callable[[str
         memorised=verified.memorised[:MAX_LISTED],
         differing=verified.differing[:MAX_LISTED],
         fresh_seeds=facts.get("fresh_seeds", []),
-        model_repos=[model for model in sorted({entry.model for entry in entries}) if is_repo(model)],
         tasks=tasks,
         entries=entries,
     )
@@ -241,20 +222,12 @@ def _failure(row: ResultRow) -> str:
 def _files(verified: Verification, record: Record) -> dict[str, bytes]:
     """Return the files of a published run: path in the results dataset → content."""
     folder, run = f"runs/{record.run_id}", verified.folder
-    files = {
+    return {
         f"data/{record.run_id}.parquet": _parquet(verified, record),
         f"{folder}/{PREDICTIONS}": (run / PREDICTIONS).read_bytes(),
         f"{folder}/{FACTS}": published_facts(RunFolder(run).facts, record.run_id),
         record_path(record.run_id): (record.model_dump_json(indent=1) + "\n").encode(),
     }
-    logs: dict[str, File] = {}
-    for path in sorted((run / LOGS).rglob("*.log"), key=lambda path: (path.stat().st_size, path)):
-        if sum(len(file.data) for file in logs.values()) + path.stat().st_size > MAX_LOGS_BYTES:
-            break  # without the largest ones
-        logs[str(path.relative_to(run / LOGS))] = File(path.read_bytes())
-    if logs:
-        files[f"{folder}/logs.tar.gz"] = gzip_bytes(tar_bytes(logs))
-    return files
 
 
 def _parquet(verified: Verification, record: Record) -> bytes:

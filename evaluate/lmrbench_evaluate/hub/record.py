@@ -122,7 +122,6 @@ class Record(_Part):
         memorised, differing: lines on answers that pass the published seeds only, and on those whose verdict differs
             from the submitted one.
         fresh_seeds: the secret seeds, which are secret no more.
-        model_repos: the models that were public repositories on the Hub at that time.
     """
 
     version: Literal[2] = 2
@@ -143,6 +142,5 @@ class Record(_Part):
     memorised: list[str]
     differing: list[str]
     fresh_seeds: list[int]
-    model_repos: list[str]
     tasks: dict[str, Task]
     entries: list[Entry]
