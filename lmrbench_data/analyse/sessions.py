@@ -17,15 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_evaluate.predictions.prediction import UNSTATED, AnswerKey
-from lmrbench_evaluate.predictions.sources import raw_rows
-from lmrbench_evaluate.runs.folder import FACTS, RunFolder
+from lmrbench_evaluate.predictions.prediction import AnswerKey
+from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
 from ..base.errors import InputError
 from ..base.text import plural
-from ..generation.agents.agent_runs import PREDICTIONS, TRAJECTORIES
+from ..dataset.result_rows import ResultRow
+from ..generation.agents.agent_runs import TRAJECTORIES
 from ..original import facts
 
 if TYPE_CHECKING:
@@ -103,95 +103,47 @@ def original_sessions() -> Sessions:
     return Sessions(source, "unit tests", frame[["model", "session", "passed", *KINDS, EXCLUDED]], [note])
 
 
-def has_sessions(folder: Path) -> bool:
-    """Return whether a folder was written by `lmrbench agent run`."""
-    return (folder / TRAJECTORIES).is_dir()
+def run_sessions(runs: Sequence[str | Path], level: Level = Level.REPRODUCED) -> Sessions:
+    """Return the sessions of the agents whose answers some runs evaluated.
 
-
-def run_sessions(paths: Sequence[str | Path], level: Level = Level.REPRODUCED) -> Sessions:
-    """Return the sessions of agents that some folders hold or were evaluated from.
+    The trajectories are beside the predictions, where `lmrbench agent run` wrote them.
 
     Args:
-        paths: run folders of `lmrbench evaluate`, which have the outcomes, and folders of `lmrbench agent run`, which
-            have the trajectories. One finds the other, unless it was moved: then name both.
         level: the level that a session must reach to pass.
     """
     import pandas as pd
 
-    named = [Path(path).resolve() for path in paths]
-    agents = [path for path in named if has_sessions(path)]
-    runs = [RunFolder(path) for path in named if path not in agents or RunFolder(path).exists]
-    runs += [run for path in agents for run in _runs_beside(path)]
-    outcomes = {key: passed for run in runs for key, passed in _outcomes(run, level)}
-    folders = dict.fromkeys([*agents, *(place for run in runs if has_sessions(place := _source(run)))])
-    trajectories = {key: folder for folder in folders for key in _keys(folder) if folder in agents or key in outcomes}
-    rows: list[dict[str, Any]] = []
-    answers = dict.fromkeys([*trajectories, *outcomes])
-    for key in answers:
-        record = _place(key, trajectories.get(key))
-        actions = count_actions(record) if record else Counter[str]()
-        if any(actions[kind] for kind in KINDS):
-            names = {
-                "model": f"{key.model}, {key.setting.removeprefix(AGENT)}",
-                "session": f"{key.instance_id}-{key.sample}",
-            }
-            counts = {kind: actions[kind] for kind in (*KINDS, EXCLUDED)}
-            rows.append({**names, "passed": outcomes.get(key), **counts})
-    where = ", ".join(map(str, paths))
+    answers: dict[AnswerKey, dict[str, Any] | None] = {}
+    for run in map(RunFolder, map(Path, runs)):
+        folder = Path(str(run.facts.get("predictions"))).resolve().parent / TRAJECTORIES
+        for row in run.rows():
+            if row["setting"].startswith(AGENT):
+                answers[AnswerKey.of(row).row] = _session(row, folder, level)
+    where, rows = ", ".join(map(str, runs)), [session for session in answers.values() if session]
     if not rows:
         raise InputError(
-            f"{where}: no session of an agent found for {plural(len(answers), 'answer')} of agents; "
-            "name the folder of `lmrbench agent run` as well"
+            f"{where}: no session of an agent found for {plural(len(answers), 'answer')} of agents; trajectories stand "
+            "beside the predictions that were evaluated"
         )
     left_out = plural(len(answers) - len(rows), "answer")
     notes = [f"Left out: {left_out} without a trajectory of a known format."] if len(answers) > len(rows) else []
     return Sessions(where, str(level), pd.DataFrame(rows), notes)
 
 
-def _source(run: RunFolder) -> Path:
-    """Return the folder of the predictions that a run has evaluated."""
-    return Path(str(run.facts.get("predictions"))).resolve().parent
-
-
-def _runs_beside(folder: Path) -> Iterator[RunFolder]:
-    """Yield the runs in the folder above that have evaluated these sessions."""
-    for path in sorted(folder.parent.glob(f"*/{FACTS}")):
-        run = RunFolder(path.parent)
-        try:
-            if _source(run) == folder:
-                yield run
-        except InputError:  # a damaged run that nobody has named
-            continue
-
-
-def _outcomes(run: RunFolder, level: Level) -> Iterator[tuple[AnswerKey, bool | None]]:
-    """Yield the agents' answers of a run and whether they reach a level; None if they could not be graded."""
-    for row in run.rows():
-        if row["setting"].startswith(AGENT):
-            key = AnswerKey.of(row).row
-            reached = reaches(outcome(row["status"], row["core_status"]), level)
-            yield key, None if row["status"] == Status.INFRA_ERROR else reached
-
-
-def _keys(folder: Path) -> Iterator[AnswerKey]:
-    """Yield the keys of the rows that an agent's folder holds."""
-    path = folder / PREDICTIONS
-    if not path.is_file():
-        raise InputError(f"{folder}: has {TRAJECTORIES}, but no {PREDICTIONS} that says whose they are")
-    for _, row in raw_rows(str(path)):
-        if isinstance(row, Mapping) and isinstance(row.get("instance_id"), str):
-            names = row["instance_id"], str(row.get("model_name_or_path", "")), str(row.get("setting", ""))
-            sample = row.get("sample", 0)
-            yield AnswerKey(*names, str(row.get("track") or UNSTATED), sample if isinstance(sample, int) else 0)
-
-
-def _place(key: AnswerKey, folder: Path | None) -> Path | None:
-    """Return the folder of a session; a stranger's run may contain any name of an instance."""
-    name = f"{key.instance_id}-{key.sample}"
-    if folder is None or "/" in name or name.startswith("."):
+def _session(row: ResultRow, folder: Path, level: Level) -> dict[str, Any] | None:
+    """Return the row of an answer's session; None without a known trajectory."""
+    name = f"{row['instance_id']}-{row['sample']}"
+    # A stranger's run may contain any name of an instance.
+    actions = count_actions(folder / name) if "/" not in name and not name.startswith(".") else Counter[str]()
+    if not any(actions[kind] for kind in KINDS):
         return None
-    place = folder / TRAJECTORIES / name
-    return place if place.is_dir() else None
+    reached = reaches(outcome(row["status"], row["core_status"]), level)
+    return {
+        "model": f"{row['model_name_or_path']}, {row['setting'].removeprefix(AGENT)}",
+        "session": name,
+        "passed": None if row["status"] == Status.INFRA_ERROR else reached,
+        **{kind: actions[kind] for kind in (*KINDS, EXCLUDED)},
+    }
 
 
 # --- records of agents ------------------------------------------------------------------------------------------------

@@ -104,19 +104,19 @@ def actions(
     """Count the actions of agents by kind.
 
     The kinds are edit, finish, message, read and run. Shows shares by model and by outcome, as in Figures 5 and 6 of
-    the LMR-BENCH paper, for its own sessions or for your runs: folders of `agent run`, and of `evaluate` on them, which
-    have the outcomes. Reads sessions of mini-swe-agent and OpenHands.
+    the LMR-BENCH paper, for its own sessions or for your runs of `evaluate` on the predictions of `agent run`. Reads
+    sessions of mini-swe-agent and OpenHands.
 
-    Example: lmrbench analyse actions runs/mini --out actions.csv
+    Example: lmrbench analyse actions runs/mine --out actions.csv
     """
     from lmrbench_evaluate.verdict.levels import Level
 
     from ..analyse.actions import analyse_actions
-    from ..analyse.sessions import has_sessions, original_sessions, run_sessions
+    from ..analyse.sessions import original_sessions, run_sessions
 
     _check(runs, out)
     level = Level.ROBUST if robust else Level.REPRODUCED
-    sessions = run_sessions(only_runs(runs, has_sessions), level) if runs else original_sessions()
+    sessions = run_sessions(only_runs(runs), level) if runs else original_sessions()
     _present(analyse_actions(sessions), as_json, out)
 
 

@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -140,11 +140,11 @@ def log_to_stderr() -> None:
         logger.handlers = [_LogToStderr()]
 
 
-def only_runs(paths: list[Path], is_one: Callable[[Path], bool] | None = None) -> list[Path]:
+def only_runs(paths: list[Path]) -> list[Path]:
     """Leave out files and folders that are no run, with a line on each; all stay if none is: the error says why."""
     from lmrbench_evaluate.runs.folder import RunFolder
 
-    runs = [path for path in paths if RunFolder(path).exists or not path.exists() or (is_one and is_one(path))]
+    runs = [path for path in paths if RunFolder(path).exists or not path.exists()]
     for path in paths if runs else ():
         if path not in runs:
             print_err(f"skipped: {path} is not a run folder")

@@ -48,14 +48,12 @@ def test_tables_of_docs_are_those_of_the_commands() -> None:
 
 def test_bad_input_is_one_line(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [result("a-one", "passed")])
-    (tmp_path / "empty" / "trajectories").mkdir(parents=True)
     (tmp_path / "labels.csv").write_text("annotator,instance,model,category\nann,a-one,m,3\n")
     cases = {
         ("tables", tmp_path / "gone"): "no run.json",
         ("tables", "--out", "t.html"): "--out: t.html: must end in .md, .csv or .json",
         ("tables", "--labels", tmp_path / "labels.csv"): "--labels: applies to runs; name a run as well",
         ("tables", run, "--judge-model", "nobody"): "not judged by nobody",
-        ("actions", tmp_path / "empty"): "but no predictions.jsonl that says whose they are",
         ("structure", run): "--dataset: ",
         ("structure", "--solved-by", "luck"): "--solved-by: 'luck' is unknown; one of: unit tests, judge, people",
     }
