@@ -129,7 +129,8 @@ def test_instances_without_an_answer_are_said(
     assert run.report().scores[0].overall.as_dict()["robust"]["share"] == 0.3333
     chosen = evaluate([row], instances=["toy-b"])
     assert chosen.report().scores[0].overall.as_dict()["robust"]["share"] == 1.0
-    assert chosen.path.name.startswith(f"{run.path.name}-")
+    assert chosen.path.name.startswith("memory-")
+    assert chosen.path != run.path
 
 
 def test_each_selection_of_gold_has_a_folder(evaluate: Callable[..., lmr.Run], toy_row: DatasetRow) -> None:

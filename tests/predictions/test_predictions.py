@@ -191,19 +191,12 @@ def test_bad_rows_of_json_files_have_their_place(tmp_path: Path) -> None:
     ]
 
 
-def test_rows_without_sample_leave_stated_numbers_free(tmp_path: Path) -> None:
+def test_row_without_sample_gets_the_next_free_number(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    rows = [GOOD, GOOD, {**GOOD, "sample": 1}, GOOD, {**GOOD, "sample": 1}, {**GOOD, "sample": 3}]
+    rows = [GOOD, {**GOOD, "sample": 1}, GOOD, {**GOOD, "sample": 2}, {**GOOD, "sample": 3}]
     path.write_text("\n".join(map(json.dumps, rows)))
-    found = [getattr(item, "sample", str(item)) for item in read(path)]
-    assert found == [
-        0,
-        2,
-        1,
-        4,
-        f"{path}:5: duplicate of {path}:3 (same instance, model, setting, track and sample)",
-        3,
-    ]
+    duplicate = f"{path}:4: duplicate of {path}:3 (same instance, model, setting, track and sample)"
+    assert [getattr(item, "sample", str(item)) for item in read(path)] == [0, 1, 2, duplicate, 3]
 
 
 def test_key_that_stands_twice_costs_one_row_of_a_list(tmp_path: Path) -> None:

@@ -35,6 +35,8 @@ def write_run(folder: Path, rows: Sequence[dict[str, Any]], **facts: Any) -> Pat
     every = {
         "run_id": f"{folder.name}-1",
         "dataset": "embedded",
+        "config": "function",
+        "difficulties": {},
         "dataset_sha256": "0" * 64,
         "benchmark_version": "1.0",
         "harness_version": "0.1",

@@ -40,7 +40,7 @@ def read_predictions(
 ) -> Iterator[Prediction | BadRow]:
     """Yield the predictions of `source` in order, the first bad rows among them; the last one counts the others.
 
-    Rows without `sample` get the free numbers in order: several answers of one model to one instance are its samples.
+    A row without `sample` gets the next free number: several answers of one model to one instance are its samples.
 
     Args:
         source: a path (.jsonl, .json, .parquet), `org/name[@revision]` on the Hub, `gold` or `masked`; or an iterable
@@ -57,39 +57,30 @@ def read_predictions(
             yield own_answer(row, source)
         return
     seen: dict[AnswerKey, str] = {}
+    free: Counter[AnswerKey] = Counter()
     theirs: dict[str, None] | None = {}  # columns, until a row has an answer
-    #: Rows from the first further sample on, and whether they get a number: a later row may state the next one.
-    held: list[tuple[Prediction | BadRow, bool]] = []
-    bad = 0
+    bad = numbered = 0
     for place, raw in raw_rows(source):
         if theirs is not None and isinstance(raw, dict):
             theirs = None if raw.keys() & FORMS else theirs | dict.fromkeys(raw)
         item = raw if isinstance(raw, BadRow) else prediction_of(place, raw, rows.keys(), dataset)
-        is_further = False
         if isinstance(item, Prediction):
-            is_further = item.key.row in seen and raw.get("sample") is None
-            first = place if is_further else seen.setdefault(item.key.row, place)
+            if raw.get("sample") is None:
+                key = item.key.row
+                number = next(n for n in itertools.count(free[key]) if key._replace(sample=n) not in seen)
+                item, free[key] = replace(item, sample=number), number + 1
+                numbered += number > 0
+            first = seen.setdefault(item.key.row, place)
             if first != place:
                 item = BadRow(place, f"duplicate of {first} (same instance, model, setting, track and sample)")
         bad += isinstance(item, BadRow)
-        if isinstance(item, BadRow) and bad > MAX_BAD_ROWS:
-            continue
-        if held or is_further:
-            held.append((item, is_further))
-        else:
+        if bad <= MAX_BAD_ROWS or isinstance(item, Prediction):
             yield item
-    free: Counter[AnswerKey] = Counter()
-    for item, is_further in held:
-        if isinstance(item, Prediction) and is_further:
-            key = item.key.row
-            number = next(n for n in itertools.count(free[key]) if key._replace(sample=n) not in seen)
-            item, free[key] = replace(item, sample=number), number + 1
-        yield item
     if seen and theirs:
         raise InputError(f"predictions {source_name(source)!r}: no row has an answer; {wrong_columns(theirs)}")
     if bad > MAX_BAD_ROWS:
         yield BadRow(source_name(source), f"{bad - MAX_BAD_ROWS} more rows cannot be evaluated")
-    if numbered := sum(is_further for _, is_further in held):
+    if numbered:
         message = f"{plural(numbered, 'row')} without `sample` counted as further samples of their instances"
         _log.warning("predictions %r: %s", source_name(source), message)
 

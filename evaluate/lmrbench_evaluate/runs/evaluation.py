@@ -80,12 +80,11 @@ def evaluate(
     with engine, RunWriter.open(out, identity) as writer:
         summary = RunSummary(out)
         keys = _add_predictions(predictions, settings, rows, scope, writer, summary)
-        writer.update(predictions=source_name(predictions), complete=False, limits=Limits(0, 0).as_row())
+        writer.update(predictions=source_name(predictions), complete=False)
         jobs = _plan(keys, writer, summary)
-        seeds = writer.facts.get("fresh_seeds") or draw_seeds(settings.fresh_seeds)
         images = engine.prepare(sorted({scope[job.instance_id]["docker_image"] for job in jobs}))
-        writer.update(images={**writer.facts.get("images", {}), **images}, fresh_seeds=seeds, engine=engine.facts)
-        engine.begin(Conditions(images, seeds, settings.timeout_scale))
+        writer.update(images={**writer.facts["images"], **images}, engine=engine.facts)
+        engine.begin(Conditions(images, writer.facts["fresh_seeds"], settings.timeout_scale))
         summary.stopped = _run(jobs, scope, writer, engine, images, progress or Progress())
         summary.infra_errors = sum(status is Status.INFRA_ERROR for status in writer.statuses(keys))
         complete = not summary.stopped and not summary.infra_errors
@@ -129,6 +128,9 @@ def _plan_run(
         "fresh_seed_count": settings.fresh_seeds,
         "scope": {name: row["category"] for name, row in scope.items()},
         "difficulties": {name: row["difficulty"] for name, row in scope.items() if "difficulty" in row},
+        "fresh_seeds": draw_seeds(settings.fresh_seeds),
+        "limits": Limits(0, 0).as_row(),
+        "images": {},
     }
     return scope, engine, identity
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +33,8 @@ _CANARY = re.compile(r"([a-z0-9][a-z0-9._-]*) canary GUID ")
 MAX_NAMED = 8
 #: The keys of run.json that are always there, and the type of each.
 _FACTS: dict[str, Any] = {
-    **dict.fromkeys(("run_id", "dataset", "dataset_sha256", "benchmark_version", "harness_version", "sandbox"), str),
+    **dict.fromkeys(("run_id", "dataset", "config", "dataset_sha256", "benchmark_version"), str),
+    **dict.fromkeys(("harness_version", "sandbox"), str),
     "official_sandbox": bool,
     "timeout_scale": (int, float),
     "fresh_seed_count": int,
@@ -63,8 +63,7 @@ class RunFolder:
         """
         stored = self.path / FACTS
         try:
-            # Older runs lack these.
-            facts: Any = {"difficulties": {}, "config": FUNCTION, **json.loads(stored.read_text(encoding="utf-8"))}
+            facts: Any = json.loads(stored.read_text(encoding="utf-8"))
         except OSError as error:
             raise InputError(
                 f"{self.path}: {self._found()}; expected a folder that `lmrbench evaluate` has written"
@@ -177,23 +176,16 @@ def _plain(name: str) -> str:
 
 def default_run_folder(predictions: Source, config: str, instances: Sequence[str], categories: Sequence[str]) -> Path:
     """Return the run folder for these predictions, this configuration and this selection of instances."""
-    name = _folder_name(predictions) + (f"-{config}" if config != FUNCTION else "")
-    if instances or categories:
-        chosen = json.dumps([sorted(set(instances)), sorted(set(categories))]).encode()
-        name += f"-{hashlib.sha256(chosen).hexdigest()[:8]}"
-    return Path(RUNS) / name
-
-
-def _folder_name(predictions: Source) -> str:
-    if isinstance(predictions, str | Path):
-        source = Path(predictions)
-        if str(source) in WORDS:
-            return str(source)
+    name, place, selection = source_name(predictions), "", [sorted(set(instances)), sorted(set(categories))]
+    if name not in WORDS:
         # Files of one name in different places have different folders.
-        place = str(source.resolve()) if source.exists() else str(predictions)
-        name = re.sub(r"[^\w.-]", "-", re.sub(r"\.(jsonl|json|parquet)$", "", source.name))
-        return f"{name}-{hashlib.sha256(os.fsencode(place)).hexdigest()[:8]}"
-    return f"{source_name(predictions)}-{hashlib.sha256(repr(predictions).encode()).hexdigest()[:12]}"
+        path, is_path = Path(name), isinstance(predictions, str | Path)
+        place = str(path.resolve()) if is_path and path.exists() else name if is_path else repr(predictions)
+        name = re.sub(r"[^\w.-]", "-", re.sub(r"\.(jsonl|json|parquet)$", "", path.name))
+    name += f"-{config}" if config != FUNCTION else ""
+    if place or any(selection):
+        name += f"-{hashlib.sha256(json.dumps([place, *selection]).encode()).hexdigest()[:8]}"
+    return Path(RUNS) / name
 
 
 def benchmark_of(canary: str) -> str:

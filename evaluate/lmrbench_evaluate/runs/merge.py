@@ -15,10 +15,10 @@ from lmrbench_data.base.errors import ArgumentError, InputError
 from .folder import BENCHMARK, LOGS, RunFolder
 from .writer import IDENTITY, RunWriter
 
-#: The facts that a merged run has from its parts, in which they agree.
-_KEPT = (*IDENTITY, "dataset", BENCHMARK, "benchmark_version", "official_sandbox")
-#: Must agree, too: fresh seeds are drawn at random in each run.
-_SEEDS = "fresh_seeds"
+#: The facts in which parts must agree; fresh seeds are drawn at random in each run.
+_EQUAL = tuple(name for name in (*IDENTITY, "fresh_seeds") if name != "scope")
+#: The facts that a merged run has from its first part.
+_KEPT = (*_EQUAL, "dataset", BENCHMARK, "benchmark_version", "official_sandbox", "limits", "predictions")
 _log = logging.getLogger(__name__)
 
 
@@ -40,9 +40,9 @@ def merge_runs(parts: Sequence[Path], out: Path) -> RunFolder:
         raise ArgumentError("out", f"{out}: is one of the runs to be merged; choose another name")
     facts = [folder.facts for folder in folders]
     _check_alike(parts, facts)
-    difficulties = {name: value for part in facts for name, value in part["difficulties"].items()}
-    shared = {name: facts[0][name] for name in _KEPT if name in facts[0]}
-    identity = {**shared, "scope": _scope(parts, facts), "difficulties": difficulties}
+    identity = {name: facts[0][name] for name in _KEPT if name in facts[0]} | {"scope": _scope(parts, facts)}
+    for key in ("difficulties", "images"):
+        identity[key] = {name: value for part in facts for name, value in part.get(key, {}).items()}
     with RunWriter.open(out, identity) as writer:
         writer.update(complete=False)
         writer.replace_predictions(itertools.chain.from_iterable(folder.require_predictions() for folder in folders))
@@ -62,14 +62,9 @@ def _check_alike(parts: Sequence[Path], facts: Sequence[Mapping[str, Any]]) -> N
         InputError: they cannot.
     """
     for path, part in zip(parts, facts, strict=True):
-        for name in (*IDENTITY, _SEEDS):
-            if name != "scope" and name in part and part[name] != _first(facts, name):
+        for name in _EQUAL:
+            if part.get(name) != facts[0].get(name):
                 raise InputError(f"{path} and {parts[0]} differ in {name}; only runs with equal settings can be merged")
-
-
-def _first(facts: Sequence[Mapping[str, Any]], name: str) -> Any:
-    """Return a fact from the first part that has it: one whose instances have no answer lacks some."""
-    return next(part[name] for part in facts if name in part)
 
 
 def _scope(parts: Sequence[Path], facts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -91,10 +86,7 @@ def _totals(folders: Sequence[RunFolder], facts: Sequence[Mapping[str, Any]]) ->
     if open_parts := [str(folder.path) for folder in folders if _is_open(folder)]:
         _log.warning("not complete: %s; re-run, or evaluate into the merged folder", ", ".join(open_parts))
     bad_rows = dict.fromkeys(row for part in facts for row in part.get("bad_rows", ()))
-    kept = [name for name in ("predictions", "limits", _SEEDS) if any(name in part for part in facts)]
     return {
-        **{name: _first(facts, name) for name in kept},
-        "images": {tag: image for part in facts for tag, image in part.get("images", {}).items()},
         "complete": not open_parts,
         "bad_rows": list(bad_rows),
         "started_at": min(part["started_at"] for part in facts),
