@@ -1,8 +1,11 @@
-"""Talk to the Hub: one-line errors, and commits that are looked up once if their response is lost."""
+"""Talk to the Hub: one-line errors, and writes that a repeated command finds or makes again.
+
+A response may be lost although the write arrived. The same command then finds its pull request by the title, and the
+client makes no commit of files that are there.
+"""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..loader import hub_timeout
@@ -12,34 +15,16 @@ from .text import error_line
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperation, HfApi
 
-#: Number of recent commits in which one is looked for whose response was lost.
-_RECENT = 20
-
 
 class ConflictError(InputError):
     """Somebody else changed the repository after it was read."""
-
-
-class LostAnswerError(InfraError):
-    """The connection broke or the server failed, and the write may have arrived."""
-
-
-@dataclass(frozen=True)
-class Committed:
-    """A commit or pull request on the Hub."""
-
-    sha: str
-    url: str
-    pull_request: int | None = None
-    existed: bool = False
-    """Whether an earlier attempt made it."""
 
 
 def open_hub(token: str | None = None) -> "HfApi":
     """Return the Hub's client, configured by the user's environment (HF_ENDPOINT, HF_TOKEN, `hf auth login`).
 
     Raises:
-        InputError, LostAnswerError: see `hub_errors`; the Hub has to answer a request soon.
+        InputError, InfraError: see `hub_errors`; the Hub has to answer a request soon.
     """
     from huggingface_hub import HfApi, get_session
     from huggingface_hub.utils.tqdm import disable_progress_bars
@@ -57,7 +42,7 @@ def hub_errors(what: str) -> Iterator[None]:
 
     Raises:
         ConflictError: 409 or 412, somebody else was faster.
-        LostAnswerError: network failure, server error or rate limit.
+        InfraError: network failure, server error or rate limit.
         InputError: token, rights or names are wrong.
     """
     from huggingface_hub import errors
@@ -78,7 +63,7 @@ def hub_errors(what: str) -> Iterator[None]:
         if isinstance(error.__cause__, errors.HfHubHTTPError):
             raise _explain(what, error.__cause__) from error
         reason = f"{type(error).__name__}: {error_line(error)}"
-        raise LostAnswerError(f"{what}: the Hub does not answer ({reason})") from error
+        raise InfraError(f"{what}: the Hub does not answer ({reason}); run the command again") from error
 
 
 def _explain(what: str, error: Any) -> Exception:
@@ -102,7 +87,7 @@ def _explain(what: str, error: Any) -> Exception:
         return ConflictError(f"{what}: the repository has changed in the meantime ({message}); try again")
     if status == 429 or status >= 500:
         reason = "too many requests" if status == 429 else f"the Hub failed with {status}"
-        return LostAnswerError(f"{what}: {reason}; try again later")
+        return InfraError(f"{what}: {reason}; try again later")
     return InputError(f"{what}: refused with {status} ({message})")
 
 
@@ -113,7 +98,7 @@ def check_rights(api: "HfApi", repo_id: str, *, write: bool) -> str:
         write: to commit to the repository; to open a pull request, the `write` role is enough.
 
     Raises:
-        InputError, LostAnswerError: the rights are missing; or see `hub_errors`.
+        InputError, InfraError: the rights are missing; or see `hub_errors`.
     """
     with hub_errors("the Hub"):
         user = api.whoami()
@@ -129,83 +114,46 @@ def check_rights(api: "HfApi", repo_id: str, *, write: bool) -> str:
 
 
 def commit(
-    api: "HfApi",
-    repo_id: str,
-    operations: "Sequence[CommitOperation]",
-    *,
-    title: str,
-    parent_commit: str,
-) -> Committed:
-    """Commit to main; after a lost response, look once for a recent commit with this title.
-
-    Args:
-        title: unique, for example by a hash of the content.
-        parent_commit: expected head of main.
-    """
-    try:
-        with hub_errors(repo_id):
-            info = api.create_commit(
-                repo_id, operations, commit_message=title, parent_commit=parent_commit, repo_type="dataset"
-            )
-        return Committed(info.oid, info.commit_url)
-    except LostAnswerError:
-        with hub_errors(repo_id):
-            recent = api.list_repo_commits(repo_id, repo_type="dataset")[:_RECENT]
-        for item in recent:
-            if item.title == title:
-                url = f"{api.endpoint}/datasets/{repo_id}/commit/{item.commit_id}"
-                return Committed(item.commit_id, url, existed=True)
-        raise
+    api: "HfApi", repo_id: str, operations: "Sequence[CommitOperation]", *, title: str, parent_commit: str
+) -> str:
+    """Commit to main of a dataset repository, whose head has to be `parent_commit`; return the commit."""
+    with hub_errors(repo_id):
+        info = api.create_commit(
+            repo_id, operations, commit_message=title, parent_commit=parent_commit, repo_type="dataset"
+        )
+    return str(info.oid)
 
 
 def open_pull_request(
-    api: "HfApi",
-    repo_id: str,
-    files: Mapping[str, bytes],
-    *,
-    title: str,
-    older: str,
-    description: str,
-) -> Committed:
-    """Open a pull request to a dataset repository that adds files, or return this user's open one with the same title.
+    api: "HfApi", repo_id: str, files: Mapping[str, bytes], *, title: str, older: str, description: str
+) -> tuple[str, bool]:
+    """Open a pull request to a dataset repository that adds files, or find this user's open one with the same title.
 
     Args:
         title: unique, for example by a hash of the content.
         older: a part of the title of pull requests with an older state of the files, which has to be closed first.
+
+    Returns:
+        Its address, and whether it was open already.
     """
-    if opened := _find_pull_request(api, repo_id, title, older):
-        return opened
-    try:
-        with hub_errors(repo_id):
-            info = api.create_commit(
-                repo_id,
-                additions(files),
-                commit_message=title,
-                commit_description=description,
-                create_pr=True,
-                repo_type="dataset",
-            )
-        return Committed(info.oid, str(info.pr_url), int(info.pr_num or 0))
-    except LostAnswerError:
-        if opened := _find_pull_request(api, repo_id, title, older):
-            return opened
-        raise
-
-
-def _find_pull_request(api: "HfApi", repo_id: str, title: str, older: str) -> Committed | None:
     with hub_errors(repo_id):
-        author = api.whoami()["name"]
-        opened = list(
-            api.get_repo_discussions(
-                repo_id, repo_type="dataset", discussion_type="pull_request", discussion_status="open", author=author
-            )
-        )
+        place: Any = {"repo_type": "dataset", "discussion_type": "pull_request", "discussion_status": "open"}
+        opened = list(api.get_repo_discussions(repo_id, author=api.whoami()["name"], **place))
     for item in opened:
         if item.title == title:
-            return Committed("", item.url, item.num, existed=True)
+            return item.url, True
         if older in item.title:
             raise InputError(f"{repo_id}: PR {item.num} has an older state of the same files; close it first")
-    return None
+    with hub_errors(repo_id):
+        info = api.create_commit(
+            repo_id,
+            additions(files),
+            commit_message=title,
+            commit_description=description,
+            create_pr=True,
+            repo_type="dataset",
+        )
+    return str(info.pr_url), False
 
 
 def additions(files: Mapping[str, bytes]) -> "list[CommitOperation]":

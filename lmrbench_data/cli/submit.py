@@ -47,9 +47,8 @@ def submit(
     if not dry_run:
         if not (yes or as_json):
             typer.confirm(f"Open a pull request in {to}?", abort=True, err=True)
-        opened = carry_out(api, plan)
-        result["pull_request"] = opened.url
-        print_err(f"{'already open' if opened.existed else 'opened'}: {opened.url}")
+        result["pull_request"], existed = carry_out(api, plan)
+        print_err(f"{'already open' if existed else 'opened'}: {result['pull_request']}")
     emit(result, as_json)
 
 

@@ -78,7 +78,7 @@ def plan_push(
     Raises:
         InputError: the token lacks the right to write, the version is older than a published one, or its tag has other
             content.
-        LostAnswerError: the Hub does not answer.
+        InfraError: the Hub does not answer.
     """
     rows = [row for built in configs.values() for row in built]
     plan = PushPlan(benchmark, repo_id, f"v{benchmark.version}", configs, dataset_sha256(rows))
@@ -114,7 +114,7 @@ def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
 
     Raises:
         ConflictError: main has changed since the plan.
-        InputError, LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
+        InputError, InfraError: see `lmrbench_data.base.hub_client.hub_errors`.
     """
     if plan.done:
         return tags(api, plan.repo_id)[plan.tag]
@@ -132,12 +132,12 @@ def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
             *(CommitOperationDelete(file) for file in plan.removed),
         ]
         title = f"{plan.benchmark.title} {plan.tag} ({plan.sha256[:12]})"
-        committed = commit(api, plan.repo_id, operations, title=title, parent_commit=plan.head)
+        sha = commit(api, plan.repo_id, operations, title=title, parent_commit=plan.head)
     with hub_errors(f"{plan.repo_id} tag {plan.tag}"):
-        api.create_tag(plan.repo_id, tag=plan.tag, revision=committed.sha, repo_type="dataset", exist_ok=True)
+        api.create_tag(plan.repo_id, tag=plan.tag, revision=sha, repo_type="dataset", exist_ok=True)
     if _remote_sha256(plan.repo_id, plan.tag) != plan.sha256:
         raise InputError(f"{plan.repo_id}@{plan.tag}: does not contain the pushed rows; delete the tag and push again")
-    return committed.sha
+    return sha
 
 
 def diff_rows(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> Iterator[Change]:

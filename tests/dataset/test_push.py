@@ -129,10 +129,10 @@ def test_a_new_version_shows_what_changed_and_replaces_main(hub: Hub, lmrbench: 
     assert (code, "v0.2.0 is newer than v0.1.9" in said) == (1, True)
 
 
-#: Faults, and what a push then says; "" if it succeeds all the same.
+#: Faults, and what a push then says.
 FAULTS: dict[str, tuple[list[Fault], int, str]] = {
     "lost answer to the repository": ([Fault("POST /api/repos/create", "lose")], 3, "the Hub does not answer"),
-    "lost answer to the commit": ([Fault("POST .*/commit/main", "lose")], 0, ""),
+    "lost answer to the commit": ([Fault("POST .*/commit/main", "lose")], 3, "run the command again"),
     "dropped commit": ([Fault("POST .*/commit/main", "drop")], 3, "the Hub does not answer"),
     "rate limit at the commit": ([Fault("POST .*/commit/main", 429)], 3, "too many requests; try again later"),
     "lost answer to the tag": ([Fault("POST .*/tag/", "lose")], 3, "the Hub does not answer"),

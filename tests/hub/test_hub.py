@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from huggingface_hub.errors import HfHubHTTPError
 
-from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.hub_client import LostAnswerError, hub_errors
+from lmrbench_data.base.errors import InfraError, InputError
+from lmrbench_data.base.hub_client import hub_errors
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.loader import DATA_FILE, HubUnavailableError, load
 from lmrbench_data.tasks.manifest import Benchmark
@@ -165,7 +165,7 @@ def test_download_that_breaks_off_is_a_failure_of_the_hub(error: Exception, monk
     with pytest.raises(HubUnavailableError, match="the Hub does not answer") as refused:
         load(REPO)
     assert refused.value.exit_code == 3
-    with pytest.raises(LostAnswerError, match="the Hub does not answer"), hub_errors(REPO):
+    with pytest.raises(InfraError, match="the Hub does not answer"), hub_errors(REPO):
         fail()
 
 
@@ -173,7 +173,7 @@ def test_broken_upload_is_a_failure_of_the_hub_and_a_refused_one_is_not() -> Non
     """The client wraps both into RuntimeError."""
     refusal = HfHubHTTPError("no", response=SimpleNamespace(status_code=403, headers={}, request=None))  # type: ignore[arg-type]
     for cause, kind, words in (
-        (ConnectionResetError("reset"), LostAnswerError, "the Hub does not answer"),
+        (ConnectionResetError("reset"), InfraError, "the Hub does not answer"),
         (refusal, InputError, "not allowed"),
     ):
         with pytest.raises(kind, match=words), hub_errors(REPO):

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from lmrbench_data.base import names
-from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.base.files import write_atomically
-from lmrbench_data.base.hub_client import LostAnswerError, hub_errors
+from lmrbench_data.base.hub_client import hub_errors
 from lmrbench_data.base.names import PLAIN
 from lmrbench_data.base.paths import cards_folder
 from lmrbench_data.base.proportions import TRACKS
@@ -109,7 +109,7 @@ def read_records(api: "HfApi", repo_id: str, revision: str = "main") -> dict[str
         except ValidationError:
             continue
         except FileNotFoundError as error:
-            raise LostAnswerError(f"{repo_id}: {path.name} was not downloaded; try again") from error
+            raise InfraError(f"{repo_id}: {path.name} was not downloaded; try again") from error
         if record.run_id == path.stem:
             records[path.stem] = record
     return records

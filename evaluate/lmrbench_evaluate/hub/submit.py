@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.hub_client import Committed, check_rights, hub_errors, open_pull_request, tags
+from lmrbench_data.base.hub_client import check_rights, hub_errors, open_pull_request, tags
 from lmrbench_data.base.text import one_line, plural
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.result_rows import ResultRow
@@ -120,8 +120,8 @@ def _check_free(api: "HfApi", results_repo: str, run_id: str) -> None:
         raise InputError(f"{results_repo}: run {run_id} exists already ({min(taken)})")
 
 
-def carry_out(api: "HfApi", plan: SubmissionPlan) -> Committed:
-    """Open the pull request of a plan, or return the open one."""
+def carry_out(api: "HfApi", plan: SubmissionPlan) -> tuple[str, bool]:
+    """Open the pull request of a plan; return its address, and whether it was open already."""
     digest = hashlib.sha256(b"".join(name.encode() + plan.files[name] for name in sorted(plan.files))).hexdigest()
     models = ", ".join(one_line(name) for name in sorted({row["model_name_or_path"] for row in plan.rows}))
     return open_pull_request(
