@@ -19,9 +19,8 @@ from counts import read_attempts
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
-import lmrbench_data as lmr
 from lmrbench_data.dataset.load import load_rows
-from lmrbench_data.loader import COUNTERFACTUAL, FUNCTION, UNDERSPECIFIED, dataset_sha256
+from lmrbench_data.loader import FUNCTION, UNDERSPECIFIED, dataset_sha256
 from lmrbench_data.tasks.experiments import ROWS
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.hub.record import Entry
@@ -57,9 +56,9 @@ DIFFERENCES = [
 REPO = "org/lmr-bench-results"
 
 
-def write_answers(folder: Path, config: str) -> Path:
-    """Write a run of the models with five samples of each row of a configuration."""
-    draw, rows = random.Random(7), load_rows("embedded", config)
+def write_answers(folder: Path) -> Path:
+    """Write a run of the models with five samples of each row."""
+    draw, rows = random.Random(7), load_rows("embedded", FUNCTION)
     results: list[dict[str, Any]] = []
     predictions, judgements = [], []
     for row in rows:
@@ -93,12 +92,6 @@ def write_answers(folder: Path, config: str) -> Path:
                 status = contract if core == "passed" else core
                 changes: dict[str, Any] = {"setting": "standard", "track": "paper", "sample": sample, "cases": cases}
                 changes |= {"core_status": core, "prediction_sha256": item.sha256}
-                if config == COUNTERFACTUAL:
-                    reading = (
-                        "stated" if draw.random() < skill * 0.6 else draw.choice(["published", "published", "other"])
-                    )
-                    facts = {"name": "choice", "option": "option", "options": 3, "published": False}
-                    changes["choices"] = [{**facts, "reading": reading, "altered": True, "open": False}]
                 results.append(result(row["instance_id"], status, model=model, **changes))
                 category = "CC" if status == "passed" else "LC" if core == "passed" or draw.random() < 0.3 else "LI"
                 said = "The mean is over the wrong axis." if category == "LI" else "It follows the paper's equation."
@@ -113,7 +106,7 @@ def write_answers(folder: Path, config: str) -> Path:
                     )
                 )
     scope = {row["instance_id"]: row["category"] for row in rows}
-    facts = {"dataset_sha256": dataset_sha256(rows), "benchmark_version": "0.1.0", "config": config, "scope": scope}
+    facts = {"dataset_sha256": dataset_sha256(rows), "benchmark_version": "0.1.0", "config": FUNCTION, "scope": scope}
     run = write_run(folder / "three", results, **facts, started_at="2026-11-03T09:12:44+00:00")
     RunFolder(run).predictions.write(predictions)
     (run / "judgements.jsonl").write_text("".join(json.dumps(row) + "\n" for row in judgements), encoding="utf-8")
@@ -176,7 +169,7 @@ class Browser:
 
 def draw_report(browser: Browser, folder: Path) -> None:
     """Take the pictures of a report: its head, the grid, one answer, and its figures."""
-    run = write_answers(folder / FUNCTION, FUNCTION)
+    run = write_answers(folder / "run")
     report = make_report([run], annotations=label(run))
     page = report.save(folder / "report.html").as_uri()
     show = 'document.querySelector("#row-instance-2 td:nth-child(3) a").click()'
@@ -192,14 +185,11 @@ def draw_report(browser: Browser, folder: Path) -> None:
         browser.run("document.activeElement.scrollIntoView(); scrollBy(0, -140)")
         browser.save(f"{name}.png")
     report.save_figures(folder / "figures")
-    lmr.report(write_answers(folder / COUNTERFACTUAL, COUNTERFACTUAL)).save_figures(folder / "choices")
-    sheet = pymupdf.open().new_page(width=504, height=320)
-    names = ("figures/scores", "choices/readings", "figures/pass-at-k", "figures/cost")
-    for number, name in enumerate(names):
-        x, y = 252 * (number % 2), 110 * (number // 2)
-        figure: Any = pymupdf.open(folder / f"{name}.pdf")
+    sheet = pymupdf.open().new_page(width=756, height=205)
+    for number, name in enumerate(("scores", "pass-at-k", "cost")):
+        figure: Any = pymupdf.open(folder / "figures" / f"{name}.pdf")
         height = 252 * figure[0].rect.height / figure[0].rect.width
-        sheet.show_pdf_page(pymupdf.Rect(x, y, x + 252, y + height), figure)
+        sheet.show_pdf_page(pymupdf.Rect(252 * number, 0, 252 * (number + 1), height), figure)
     sheet.get_pixmap(dpi=150).save(IMAGES / "report-figures.png")
 
 

@@ -22,12 +22,11 @@ from support.runs import SCOPE, result, two_levels, write_run
 #: A name longer than a line beside a plot, one full of markup, and one that states no cost.
 NAMES = ["MAKER-1/MODEL-A-4-17B", r"_a$b$&%<#1>~^{x}\y[z]", "[free]/MODEL-C-4-70B"]
 SAMPLES = 3
-READINGS = ("stated", "published", "other")
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Three models with choices, of which two state their costs; the first is right most often."""
+    """Three models, of which two state their costs; the first is right most often."""
     rows, predictions = [], []
     for place, model in enumerate(NAMES):
         for number, instance in enumerate(SCOPE):
@@ -38,11 +37,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
                 usage = {"input_tokens": 900 * sample, "output_tokens": 100}
                 metadata = {} if model == NAMES[2] else {**spent, "usage": usage}
                 made = Prediction(instance, model, "function", f"x = {sample}", sample, "", "paper", metadata)
-                reading = READINGS[(place + number) % 3]
-                kinds = {"altered": (True, False), "open": (False, True)}.values()
-                shared = {"name": "n", "option": "o", "reading": reading, "options": 4}
-                choices = [{**shared, "published": o, "altered": a, "open": o} for a, o in kinds]
-                changes = {"model": model, "sample": sample, "prediction_sha256": made.sha256, "choices": choices}
+                changes = {"model": model, "sample": sample, "prediction_sha256": made.sha256}
                 rows.append(two_levels(instance, core, contract, **changes))
                 predictions.append(made)
     run = write_run(tmp_path_factory.mktemp("runs") / "run", rows)
@@ -57,7 +52,7 @@ def folder(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("figures") / "new"
     written = report.save_figures(path)
     assert sorted(written) == sorted(path.iterdir())
-    assert Counter(file.suffix for file in written) == {".svg": 8, ".pdf": 8, ".tex": 3, ".csv": 3}
+    assert Counter(file.suffix for file in written) == {".svg": 6, ".pdf": 6, ".tex": 3, ".csv": 3}
     return path
 
 
@@ -88,14 +83,13 @@ def test_figures_show_the_numbers_of_the_report(report: Report) -> None:
     scores = report.to_dict()["scores"]
     named = list(zip(NAMES, report.scores, strict=True))
     drawn = {name: figure.axes[0] for name, draw in CHARTS.items() if (figure := draw(named))}
-    for name, key in (("scores", None), ("settled", "settled")):
-        shares = [score[key] if key else score["overall"][score["headline"]] for score in scores]
-        [values] = [line.get_xdata() for line in drawn[name].lines if line.get_marker() == "o"]
-        assert list(values) == pytest.approx([100 * share["share"] for share in shares], abs=0.01)
-        [bars] = drawn[name].containers[0].lines[2]
-        ends = [tuple(segment[:, 0]) for segment in bars.get_segments()]
-        for end, share in zip(ends, shares, strict=True):
-            assert end == pytest.approx([100 * bound for bound in share["ci95"]], abs=0.01)
+    shares = [score["overall"][score["headline"]] for score in scores]
+    [values] = [line.get_xdata() for line in drawn["scores"].lines if line.get_marker() == "o"]
+    assert list(values) == pytest.approx([100 * share["share"] for share in shares], abs=0.01)
+    [bars] = drawn["scores"].containers[0].lines[2]
+    ends = [tuple(segment[:, 0]) for segment in bars.get_segments()]
+    for end, share in zip(ends, shares, strict=True):
+        assert end == pytest.approx([100 * bound for bound in share["ci95"]], abs=0.01)
     rates = [line.get_xydata().tolist() for line in drawn["pass-at-k"].lines]
     assert rates == [
         [
@@ -125,8 +119,6 @@ def test_figures_show_the_numbers_of_the_report(report: Report) -> None:
                 [*_, height] = [y for x, y in line.get_xydata() if x <= budget]
                 hits = sum(is_hit for amount, is_hit in spent if amount <= budget)
                 assert height == pytest.approx(100 * hits / len(spent)), "a failed answer is never within a budget"
-    widths = sorted(round(bar.get_width(), 1) for bar in drawn["readings"].patches)
-    assert widths == sorted(round(100 * share["share"], 1) for score in scores for share in score["reading"].values())
 
 
 def test_tables_hold_the_numbers_of_the_report(report: Report, folder: Path) -> None:

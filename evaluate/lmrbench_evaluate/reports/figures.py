@@ -6,7 +6,7 @@ A figure holds one track and setting, because their scores never share an order.
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import cycle
 from pathlib import Path
@@ -19,15 +19,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from lmrbench_data.base.names import child_path
-from lmrbench_data.base.proportions import Interval, Share, wilson
+from lmrbench_data.base.proportions import Interval, wilson
 from lmrbench_data.base.text import one_line
 from lmrbench_data.base.text_table import csv_cell
-from lmrbench_data.tasks.guessing import chance, reciting
 
 from ..verdict.levels import reaches
 from .data import ReportData
 from .score_tables import column, levels
-from .scores import READ, ModelScore, only_difficulty, with_difficulties
+from .scores import ModelScore, only_difficulty, with_difficulties
 
 #: Width of a column in the field's styles, height of a line of text, and height of the axis below a plot; inches.
 WIDTH, LINE, AXIS = 3.3, 0.14, 0.45
@@ -100,38 +99,26 @@ def _with_difficulties(scores: Named) -> Named:
 
 
 def draw_scores(scores: Named) -> Figure | None:
-    """Draw the level that ranks the track with its interval, and the other level."""
+    """Draw a row per model, the first on top: the level that ranks the track with its interval, and the other level."""
     shown = [(name, score) for name, score in _with_difficulties(scores) if score.overall.graded]
-    level = scores[0][1].headline
-    others = {
-        f"{other}": lambda score, other=other: score.overall.share(other).value
-        for other in levels(score for _, score in scores)
-        if other is not level
-    }
-    return _forest(shown, f"% of instances {level}", lambda score: score.overall.share(level), others)
-
-
-def draw_settled(scores: Named) -> Figure | None:
-    """Draw the share of open choices that each model settled, and the shares that guessing and reciting settle."""
-    shown = [(name, score) for name, score in _with_difficulties(scores) if score.open_choices]
-    others = {
-        "guessing": lambda score: chance(score.open_choices),
-        "reciting": lambda score: reciting(score.open_choices),
-    }
-    return _forest(shown, "% of open choices settled", ModelScore.settled, others)
-
-
-def draw_readings(scores: Named) -> Figure | None:
-    """Draw how each model decided altered choices: read from the paper, recited as published, or neither."""
-    shown = [(name, score) for name, score in scores if score.has_readings]
     if not shown:
         return None
-    figure, axes = _rows([name for name, _ in shown], "% of altered choices")
-    starts = [0.0] * len(shown)
-    for (kind, readings), colour, hatch in zip(READ.items(), COLOURS, ("", "////", "...."), strict=False):
-        widths = [100 * (score.reading(*readings).value or 0) for _, score in shown]
-        axes.barh(range(len(shown)), widths, 0.6, starts, color=colour, hatch=hatch, edgecolor="white", label=kind)
-        starts = [start + width for start, width in zip(starts, widths, strict=True)]
+    level, names = scores[0][1].headline, [textwrap.fill(name, 20) for name, _ in shown]
+    height = max(name.count("\n") + 2 for name in names) * LINE
+    figure = Figure(figsize=(WIDTH, AXIS + height * len(names)))
+    axes = figure.subplots()
+    label = f"% of instances {level}" + only_difficulty(score for _, score in shown)
+    axes.set(xlim=(0, 100), xticks=range(0, 101, 25), xlabel=label, ylim=(len(names) - 0.5, -0.5))
+    axes.set_yticks(range(len(names)), names)
+    places, shares = list(range(len(shown))), [score.overall.share(level) for _, score in shown]
+    values, *lengths = zip(*(_percent(item.value, item.interval) for item in shares), strict=True)
+    main = f"{level} with 95% CI"
+    axes.errorbar(values, places, xerr=lengths, fmt="o", color=COLOURS[0], ms=4, label=main, clip_on=False)
+    for other in levels(score for _, score in scores):
+        if other is not level:
+            marks = [100 * (score.overall.share(other).value or 0) for _, score in shown]
+            axes.plot(marks, places, "D", color=COLOURS[1], ms=4, fillstyle="none", label=str(other))
+    axes.grid(axis="x", color="#d0d7de", linewidth=0.5)
     return _with_legend(figure, axes)
 
 
@@ -209,34 +196,10 @@ CHARTS: dict[str, Callable[[Named], Figure | None]] = {
     "scores": draw_scores,
     "pass-at-k": draw_pass_at,
     "cost": draw_cost,
-    "readings": draw_readings,
-    "settled": draw_settled,
     "within-cpu": partial(draw_within, names=["cpu_s"], unit="CPU seconds"),
     "within-tokens": partial(draw_within, names=["input_tokens", "output_tokens"], unit="tokens"),
     "within-cost": partial(draw_within, names=["cost_usd"], unit="US dollars"),
 }
-
-
-def _forest(
-    scores: Named,
-    label: str,
-    share: Callable[[ModelScore], Share],
-    others: Mapping[str, Callable[[ModelScore], float | None]],
-) -> Figure | None:
-    """Draw a row per model: a share with its 95% interval, and other values as diamonds."""
-    if not scores:
-        return None
-    figure, axes = _rows([name for name, _ in scores], label + only_difficulty(score for _, score in scores))
-    places = list(range(len(scores)))
-    shares = [share(score) for _, score in scores]
-    values, *lengths = zip(*(_percent(item.value, item.interval) for item in shares), strict=True)
-    main = f"{label.split()[-1]} with 95% CI"
-    axes.errorbar(values, places, xerr=lengths, fmt="o", color=COLOURS[0], ms=4, label=main, clip_on=False)
-    for name, value in others.items():
-        shown = [100 * (value(score) or 0) for _, score in scores]
-        axes.plot(shown, places, "D", color=COLOURS[1], ms=4, fillstyle="none", label=name)
-    axes.grid(axis="x", color="#d0d7de", linewidth=0.5)
-    return _with_legend(figure, axes)
 
 
 def _percent(share: float | None, interval: Interval) -> tuple[float, float, float]:
@@ -255,17 +218,6 @@ def _looks(scores: Named) -> Iterator[tuple[ModelScore, dict[str, Any]]]:
 def _plot() -> tuple[Figure, Axes]:
     figure = Figure(figsize=(WIDTH, 2.0))
     return figure, figure.subplots()
-
-
-def _rows(names: Sequence[str], label: str) -> tuple[Figure, Axes]:
-    """Return a plot from 0 to 100% with a row for each name, the first on top."""
-    labels = [textwrap.fill(name, 20) for name in names]
-    height = max(label.count("\n") + 2 for label in labels) * LINE
-    figure = Figure(figsize=(WIDTH, AXIS + height * len(names)))
-    axes = figure.subplots()
-    axes.set(xlim=(0, 100), xticks=range(0, 101, 25), xlabel=label, ylim=(len(names) - 0.5, -0.5))
-    axes.set_yticks(range(len(names)), labels)
-    return figure, axes
 
 
 def _with_legend(figure: Figure, axes: Axes) -> Figure:
