@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lmrbench_evaluate.doctor import DoctorSettings, Finding, Severity
+from lmrbench_evaluate.doctor import DoctorSettings, Finding, examine
 from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.sandbox.images import build_image, image_id, push_image
 
@@ -100,16 +100,14 @@ def doctor(settings: DoctorSettings, as_json: Json = False) -> None:
 
     Example: lmrbench doctor --model my-model --base-url http://localhost:8000/v1
     """
-    from lmrbench_evaluate.doctor.checks import examine
-
     findings = []
     for finding in examine(settings):
         findings.append(finding)
         if not as_json:
             _print_finding(finding)
-    works = all(finding.severity is not Severity.PROBLEM for finding in findings)
+    works = all(finding.severity != "problem" for finding in findings)
     verdict = "\nEvaluation can work here." if works else "\nFix the problems above first."
-    emit(list(map(vars, findings)), as_json, verdict)
+    emit([finding._asdict() for finding in findings], as_json, verdict)
     if not works:
         raise typer.Exit(1)
 

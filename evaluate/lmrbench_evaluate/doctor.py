@@ -1,6 +1,5 @@
 """Check engine, images, sandbox, disk, memory, token and model server; each finding comes with its fix."""
 
-import asyncio
 import contextlib
 import logging
 import os
@@ -9,21 +8,23 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal, NamedTuple, Self
 
-from lmrbench_data.base.errors import InfraError, InputError, LMRBenchError
+import pydantic
+
+from lmrbench_data.base.errors import ArgumentError, InfraError, InputError, LMRBenchError
 from lmrbench_data.base.hub_client import hub_errors, open_hub
+from lmrbench_data.base.settings import Settings, option
 from lmrbench_data.base.text import error_line, one_line, plural
 from lmrbench_data.base.version import __version__
-from lmrbench_data.chat.client import ChatClient
-from lmrbench_data.chat.endpoint import Endpoint
+from lmrbench_data.chat.endpoint import BaseUrl, Endpoint
 from lmrbench_data.tasks.environments import known_environments, registry_tag
 from lmrbench_data.tasks.manifest import load_benchmark
 
-from ..runs.folder import RUNS
-from ..sandbox import open_sandbox
-from ..sandbox.docker_client import connect, engine_errors
-from ..sandbox.images import image_id
-from . import DoctorSettings, Finding, Severity
+from .runs.settings import WORKERS
+from .sandbox import open_sandbox
+from .sandbox.docker_client import connect, engine_errors
+from .sandbox.images import image_id
 
 #: Seconds for one request to the engine; the first to Podman takes several on a busy machine.
 _ENGINE_S = 8
@@ -33,6 +34,33 @@ _REPLY_S = 20.0
 MEMORY_MB = 2048
 #: Space for a run folder of thousands of answers; with less than the second, nothing more can be written.
 _RUN_BYTES, _FULL_BYTES = 10**9, 50 * 10**6
+
+
+class DoctorSettings(Settings):
+    """Services to examine beyond the machine itself."""
+
+    model: str | None = option(None, "Model to ask for one token.", "--model", "-m")
+    base_url: BaseUrl = None
+    workers: int = option(WORKERS, "Number of parallel sandboxes to check memory for.", "--workers", "-w", ge=1, le=256)
+    benchmark: Path | None = option(None, "Folder of tasks whose environments are checked, too.")
+
+    @pydantic.model_validator(mode="after")
+    def _check_model(self) -> Self:
+        if self.base_url and not self.model:
+            raise ArgumentError("base_url", "needs the name of a model; add --model")
+        return self
+
+
+class Finding(NamedTuple):
+    """The result of a check."""
+
+    check: str
+    severity: Literal["ok", "note", "problem"]
+    """note: evaluation works; something else does not, or works less well. problem: evaluation, or the model that was
+    named, cannot work."""
+    text: str
+    fix: str = ""
+    """A command, or a short sentence; empty if there is nothing to fix."""
 
 
 def examine(settings: DoctorSettings) -> Iterator[Finding]:
@@ -56,14 +84,12 @@ def _guarded(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
         yield from findings
     except (LMRBenchError, OSError) as error:
         text, _, fix = error_line(error).partition("; ")
-        yield Finding(check, Severity.PROBLEM, one_line(text), fix)
+        yield Finding(check, "problem", one_line(text), fix)
 
 
 def _versions(settings: DoctorSettings) -> Iterator[Finding]:
-    manifest = load_benchmark(settings.benchmark)
-    system = f"Python {platform.python_version()}, {platform.system()}"
-    text = f"lmrbench {__version__}, {manifest.name} {manifest.version}, {system}"
-    yield Finding("version", Severity.OK, text)
+    benchmark, python = load_benchmark(settings.benchmark), f"Python {platform.python_version()}, {platform.system()}"
+    yield Finding("version", "ok", f"lmrbench {__version__}, {benchmark.name} {benchmark.version}, {python}")
 
 
 def _engine(settings: DoctorSettings) -> Iterator[Finding]:
@@ -75,18 +101,18 @@ def _engine(settings: DoctorSettings) -> Iterator[Finding]:
     except InfraError as error:
         fix = "start Docker or Podman, or name its socket in DOCKER_HOST"
         if "timed out" in str(error):
-            yield Finding("engine", Severity.PROBLEM, "the engine does not answer (timed out)", "restart the engine")
+            yield Finding("engine", "problem", "the engine does not answer (timed out)", "restart the engine")
             return
         if "ermission denied" in str(error):
             fix = "sudo usermod -aG docker $USER, then log in again"
-        yield Finding("engine", Severity.NOTE, str(error).replace(" (start one, or set DOCKER_HOST)", ""), fix)
+        yield Finding("engine", "note", str(error).replace(" (start one, or set DOCKER_HOST)", ""), fix)
         return
     components = str(version.get("Components"))
     name = "Podman" if "odman" in components else "Docker"
-    yield Finding("engine", Severity.OK, f"{name} {version.get('Version', '?')}, storage {facts.get('Driver')}")
+    yield Finding("engine", "ok", f"{name} {version.get('Version', '?')}, storage {facts.get('Driver')}")
     for environment in known_environments(settings.benchmark):
         if identity := image_id(api, environment.tag):
-            yield Finding("image", Severity.OK, f"{environment.tag} is here ({identity[:19]})")
+            yield Finding("image", "ok", f"{environment.tag} is here ({identity[:19]})")
             continue
         size, pulled = f"{environment.disk_mb / 1000:.1f} GB", registry_tag(environment.tag)
         if pulled != environment.tag:
@@ -95,20 +121,19 @@ def _engine(settings: DoctorSettings) -> Iterator[Finding]:
             own = settings.benchmark and environment.folder.is_relative_to(settings.benchmark)
             fix = f"lmrbench images build {environment.name}" + (f" --benchmark {settings.benchmark}" if own else "")
             text = f"the first evaluation builds it ({size})"
-        yield Finding("image", Severity.NOTE, f"{environment.tag} is missing; {text}", fix)
+        yield Finding("image", "note", f"{environment.tag} is missing; {text}", fix)
 
 
 def _sandbox(settings: DoctorSettings) -> Iterator[Finding]:
     """Find out which sandbox `auto` chooses, and whether it can run tasks."""
     with _quiet_log(), open_sandbox("auto", settings.benchmark) as sandbox:
         if sandbox.official:  # its image may still be missing
-            text = f"evaluations use `{sandbox.name}`; results count for the leaderboard"
-            yield Finding("sandbox", Severity.OK, text)
+            yield Finding("sandbox", "ok", f"evaluations use `{sandbox.name}`; results count for the leaderboard")
             return
         for environment in known_environments(settings.benchmark):
             sandbox.prepare(environment.tag)
     text = f"evaluations use `{sandbox.name}`; results do not count for the leaderboard"
-    yield Finding("sandbox", Severity.NOTE, text, "start Docker or Podman")
+    yield Finding("sandbox", "note", text, "start Docker or Podman")
 
 
 @contextlib.contextmanager
@@ -125,6 +150,8 @@ def _quiet_log() -> Iterator[None]:
 
 def _disk() -> Iterator[Finding]:
     """Check that runs and temporary files can be written, and have space."""
+    from .runs.folder import RUNS
+
     for name, folder in {"runs": Path(RUNS).absolute(), "temporary files": Path(tempfile.gettempdir())}.items():
         existing = next(path for path in (folder, *folder.parents) if path.exists())
         free = shutil.disk_usage(existing).free
@@ -132,24 +159,24 @@ def _disk() -> Iterator[Finding]:
         fix = f"free at least {_RUN_BYTES / 1e9:.0f} GB; `docker system df` shows what images and containers take"
         if not os.access(existing, os.W_OK | os.X_OK):
             fix = "change to a folder of your own, or use --out DIR"
-            yield Finding("disk", Severity.PROBLEM, f"{existing} is not writable", fix)
+            yield Finding("disk", "problem", f"{existing} is not writable", fix)
         elif free < _RUN_BYTES:
-            yield Finding("disk", Severity.PROBLEM if free < _FULL_BYTES else Severity.NOTE, text, fix)
+            yield Finding("disk", "problem" if free < _FULL_BYTES else "note", text, fix)
         else:
-            yield Finding("disk", Severity.OK, text)
+            yield Finding("disk", "ok", text)
 
 
 def _memory(workers: int) -> Iterator[Finding]:
     """Compare the available memory with the limits of all workers together."""
     available, each = available_memory(), MEMORY_MB * 2**20
     if available is None:
-        yield Finding("memory", Severity.NOTE, "unknown on this system")
+        yield Finding("memory", "note", "unknown on this system")
         return
     text = f"{available / 1e9:.1f} GB available; {plural(workers, 'worker')} may use {workers * each / 1e9:.1f} GB"
     if available >= workers * each:
-        yield Finding("memory", Severity.OK, text)
+        yield Finding("memory", "ok", text)
     else:
-        yield Finding("memory", Severity.NOTE, text, f"use --workers {max(1, available // each)}")
+        yield Finding("memory", "note", text, f"use --workers {max(1, available // each)}")
 
 
 def available_memory() -> int | None:
@@ -173,21 +200,24 @@ def _token() -> Iterator[Finding]:
     from huggingface_hub import constants, get_token
 
     if constants.HF_HUB_OFFLINE:
-        yield Finding("token", Severity.NOTE, "HF_HUB_OFFLINE is set; only cached datasets can be read")
+        yield Finding("token", "note", "HF_HUB_OFFLINE is set; only cached datasets can be read")
     elif not get_token():
         text = "no token; public datasets can be read, nothing can be submitted"
-        yield Finding("token", Severity.NOTE, text, "hf auth login")
+        yield Finding("token", "note", text, "hf auth login")
     else:
         try:
             with hub_errors(constants.ENDPOINT):
                 user = open_hub().whoami()["name"]
-            yield Finding("token", Severity.OK, f"{user} at {constants.ENDPOINT}")
+            yield Finding("token", "ok", f"{user} at {constants.ENDPOINT}")
         except (InputError, InfraError) as error:
-            yield Finding("token", Severity.NOTE, one_line(error), "hf auth login, or check the network")
+            yield Finding("token", "note", one_line(error), "hf auth login, or check the network")
 
 
 def _model(endpoint: Endpoint) -> Iterator[Finding]:
     """Ask a model for one token, which proves address, key and name."""
+    import asyncio
+
+    from lmrbench_data.chat.client import ChatClient
 
     limits = {"retries": 0, "max_tokens": 1, "timeout_s": _REPLY_S}
 
@@ -196,4 +226,4 @@ def _model(endpoint: Endpoint) -> Iterator[Finding]:
             await client.complete([{"role": "user", "content": "Say ok."}])
 
     asyncio.run(ask())
-    yield Finding("model", Severity.OK, f"{endpoint.model} answers")
+    yield Finding("model", "ok", f"{endpoint.model} answers")
