@@ -43,21 +43,23 @@ def options_of(row: DatasetRow) -> tuple[str, ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("config", ["counterfactual", "underspecified"])
-def test_a_seed_draws_combinations_that_were_never_published(config: str, benchmark: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("config", "most"), [("counterfactual", 20), ("underspecified", 4)])
+def test_a_seed_draws_combinations_that_were_never_published(
+    config: str, most: int, benchmark: Path, tmp_path: Path
+) -> None:
     before = sorted(path.name for path in (benchmark / "90-toy" / "recorded").iterdir())
     [row] = drawn(config, benchmark, tmp_path / "one", 7, 1)
     published = {
         "counterfactual": {("size", "cauchy"), ("root", "linear")},
         "underspecified": {("root", "exponential")},
     }
-    again = drawn(config, benchmark, tmp_path / "all", 7, 20)
+    again = drawn(config, benchmark, tmp_path / "all", 7, most)
     assert again[0] == row
     assert [row["instance_id"] for row in again[:2]] == [f"toy-{config}-s7-{number}" for number in (1, 2)]
     every = {options_of(row) for row in again}
     assert every.isdisjoint(published[config])
     assert ("count", "exponential") not in every
-    assert len(every) == {"counterfactual": 2, "underspecified": 7}[config]
+    assert len(every) == {"counterfactual": 2, "underspecified": most}[config]  # two are left of the first
     # Nothing is written beside the tasks, and `gold` passes like any answer.
     assert sorted(path.name for path in (benchmark / "90-toy" / "recorded").iterdir()) == before
     run = lmr.evaluate("gold", tmp_path / "run", dataset=str(tmp_path / "one"), config=config, sandbox="local")
