@@ -6,14 +6,14 @@ import typer
 
 from lmrbench_evaluate.doctor import DoctorSettings, Finding, examine
 from lmrbench_evaluate.sandbox.docker_client import connect
-from lmrbench_evaluate.sandbox.images import build_image, image_id, push_image
+from lmrbench_evaluate.sandbox.images import build_image, image_id
 
 from ..base.errors import InfraError
 from ..tasks.environments import choose_environments, load_environments
-from .options import MAINTAIN, BenchmarkFolder, options
-from .output import Json, emit, print_err, print_out, print_rich
+from .options import BenchmarkFolder, options
+from .output import Json, emit, print_err, print_rich
 
-app = typer.Typer(help="List, build and push the Docker images of environments.", no_args_is_help=True)
+app = typer.Typer(help="List and build the Docker images of environments.", no_args_is_help=True)
 
 Names = Annotated[list[str] | None, typer.Argument(help="Environments (default: all).")]
 
@@ -73,17 +73,6 @@ def build(
             print_err(f"building {environment.tag}: about {environment.disk_mb / 1000:.1f} GB of disk")
             built[environment.tag] = build_image(api, environment)
     emit(built, as_json, *(f"{tag}  {identity}" for tag, identity in built.items()))
-
-
-@app.command(rich_help_panel=MAINTAIN)
-def push(names: Names = None, benchmark: BenchmarkFolder = None) -> None:
-    """Push images to the registry in LMRBENCH_REGISTRY.
-
-    Example: LMRBENCH_REGISTRY=ghcr.io/org lmrbench images push
-    """
-    api, chosen = connect(), choose_environments(names or (), benchmark)
-    for environment in chosen:
-        print_out(f"{environment.tag}  {push_image(api, environment.tag)}")
 
 
 _COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}

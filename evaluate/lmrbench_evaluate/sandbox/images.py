@@ -106,25 +106,8 @@ def build_image(api: Any, environment: Environment) -> str:
     return identity
 
 
-def push_image(api: Any, tag: str) -> str:
-    """Push a local image to the configured registry; return its name there.
-
-    Raises:
-        InfraError: no registry is configured, the image is missing, or the registry refuses it.
-    """
-    name = registry_tag(tag)
-    if name == tag:
-        raise InfraError("no registry is configured; set LMRBENCH_REGISTRY, for example to ghcr.io/org")
-    if image_id(api, tag) is None:
-        raise InfraError(f"image {tag} is missing; run `lmrbench images build` first")
-    with engine_errors(f"pushing {name}"):
-        api.tag(tag, *name.rsplit(":", 1))
-        _follow(api.push(name, stream=True, decode=True), f"pushing {name}")
-    return name
-
-
 def _follow(lines: Iterable[Mapping[str, Any]], action: str) -> None:
-    """Log the steps of a build, pull or push; its error is an InfraError."""
+    """Log the steps of a build or pull; its error is an InfraError."""
     recent: list[str] = []
     last_status = ""
     for line in lines:
