@@ -1,4 +1,4 @@
-"""Run workspaces in Docker (or Podman, through DOCKER_HOST): one fresh, locked-down container per run.
+"""Run workspaces in Docker: one fresh, locked-down container per run.
 
 A container has no network, a read-only root, work folders in memory, an unprivileged user, no capabilities, and limits
 on memory, processes, disk and files. Nothing is mounted, so the daemon may be on another machine. Containers carry the
@@ -73,8 +73,7 @@ class DockerSandbox(Sandbox):
         self._reaper_lock = threading.Lock()
         #: Threads that need the same image wait for the one that builds it.
         self._image_lock = threading.Lock()
-        with engine_errors("Docker engine"):
-            self._is_podman = "Podman" in str(self._api().version().get("Components"))
+        self._api()
 
     def prepare(self, tag: str) -> str:
         """Pull or build the image if it is missing; return its identity, which all daemons with this image agree on."""
@@ -86,14 +85,11 @@ class DockerSandbox(Sandbox):
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
         """Run one workspace in a container of its own."""
-        folders = dict.fromkeys((WORK, "/tmp"), tmpfs_options(limits))
-        if self._is_podman:  # which otherwise adds writable ones without a limit
-            folders |= dict.fromkeys(("/run", "/var/tmp"), "ro,size=4k")
         with (
             self.container(
                 image,
                 limits,
-                host={"tmpfs": folders},
+                host={"tmpfs": dict.fromkeys((WORK, "/tmp"), tmpfs_options(limits))},
                 command=["python", *PYTHON_OPTIONS, "-c", source("bootstrap.py"), str(len(workspace)), WORK],
                 environment={**ENVIRONMENT, "HOME": WORK},
                 stdin_open=True,

@@ -226,8 +226,7 @@ def _killed_through_engine(api: Any, container: str, state: Mapping[str, Any], e
     The exit status is not enough: tested code can lower the runner's CPU limit, and then the kernel kills the runner.
     """
     started, finished = (datetime.fromisoformat(state[name]).timestamp() for name in ("StartedAt", "FinishedAt"))
-    # The daemon, whose clock may be another, records the kill just after the container has ended; Podman reports
-    # nothing of a period that is over.
+    # The daemon, whose clock may be another, records the kill just after the container has ended.
     until = finished + (time.monotonic() - ended_at) + 1
     period = {"since": f"{started:.3f}", "until": f"{until:.3f}"}
     events = api.events(**period, filters={"container": container, "event": ["kill", "remove"]}, decode=True)
