@@ -26,8 +26,8 @@ from lmrbench_evaluate.sandbox import meter
 from lmrbench_evaluate.sandbox.base import Ended, Limits, Outcome, Sandbox
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.docker_client import RUN_LABEL, connect
+from lmrbench_evaluate.sandbox.exclusive_retry import run_with_exclusive_retry
 from lmrbench_evaluate.sandbox.local import LocalSandbox
-from lmrbench_evaluate.sandbox.turns import run_fairly
 from lmrbench_evaluate.verdict.evaluator import evaluate_batch
 from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
 from support.sandboxes import until, workspace_of
@@ -206,7 +206,11 @@ class Overloaded(LocalSandbox):
 def test_run_on_an_overloaded_machine_is_retried_alone() -> None:
     sandbox = Overloaded(tries=1)
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda number: run_fairly(sandbox.run, "", bytes([number]), Limits(1, 256)), range(4)))
+        list(
+            pool.map(
+                lambda number: run_with_exclusive_retry(sandbox.run, "", bytes([number]), Limits(1, 256)), range(4)
+            )
+        )
     assert sandbox.beside == [0] * 4
 
 

@@ -16,7 +16,7 @@ from lmrbench_data.tasks.task import Instance, Task
 
 from ..rebuild.workspace import workspace_tar
 from ..sandbox.base import Ended, Limits, Sandbox
-from ..sandbox.turns import run_fairly
+from ..sandbox.exclusive_retry import run_with_exclusive_retry
 from ..verdict.compare import CHECKERS, TooLargeError, first_difference
 from ..verdict.decode import Frame, StreamError, decode, read_frames, read_json, write_frame
 from ..verdict.evaluator import in_batches, run_batch
@@ -87,7 +87,7 @@ def _run(
     tests = instance.tests
     workspace = workspace_tar(task.golden_repo(instance), cases, runs=None, seeds=seeds, limit_s=tests.timeout_s)
     limits = Limits(tests.timeout_s, tests.memory_mb)
-    outcome = run_fairly(sandbox.run, sandbox.prepare(task.image_tag), workspace, limits)
+    outcome = run_with_exclusive_retry(sandbox.run, sandbox.prepare(task.image_tag), workspace, limits)
     if outcome.ended is not Ended.EXITED:
         raise InputError(f"{where}: the reference ended with {outcome.ended}; raise tests.timeout_s or tests.memory_mb")
     try:

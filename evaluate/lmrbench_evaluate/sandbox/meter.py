@@ -9,7 +9,7 @@ The rule for all sandboxes:
    the available time: a process of ours outside the run, with the same priority, spins for a moment and reports the
    share of a processor that it got.
 3. A run that has neither used nor slept through its time within `wall_limit` seconds was kept from running. That is an
-   `OverloadError`, and no verdict follows. `turns` retries the run without other runs of ours beside it.
+   `OverloadError`, and no verdict follows. `exclusive_retry` repeats the run without other runs of ours beside it.
 
 No code can choose the third ending. Each second that the machine offers counts as used or slept, whatever the code
 does, so one of the first two limits is reached before the machine has offered twice `time_s`. The third ending

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lmrbench_data.base.errors import InfraError
 
 from .base import Limits, Outcome, Sandbox
-from .turns import Run
+from .exclusive_retry import Run
 from .zygote import GoneError, Zygote
 
 if TYPE_CHECKING:  # they need more libraries than the container of a Harbor task has

@@ -15,8 +15,8 @@ from lmrbench_data.loader import File, read_archive
 from ..predictions.prediction import Prediction
 from ..rebuild.workspace import check_repository, libraries_of, rebuild, without_experiments, workspace_tar
 from ..sandbox.base import Ended, Limits, Outcome, Sandbox
+from ..sandbox.exclusive_retry import Run, run_with_exclusive_retry
 from ..sandbox.shared import SharedSandbox
-from ..sandbox.turns import Run, run_fairly
 from .choices import implemented_options, searches_table
 from .decode import Frame, StreamError, read_frames, write_frame
 from .expected import read_expected, row_cases
@@ -107,7 +107,7 @@ def _evaluate_files(
         if attempt and stop.wait(0.5 * 4 ** (attempt - 1)):
             break
         try:
-            outcome = run_fairly(run, image, workspace, limits)
+            outcome = run_with_exclusive_retry(run, image, workspace, limits)
         except OverloadError as error:
             return Verdict.without_cases(Cause.OVERLOAD, str(error), duration_s=time.monotonic() - started)
         except InfraError as error:
@@ -197,7 +197,7 @@ def run_batch(
     """
     limits = dataclasses.replace(limits, time_s=limits.time_s * len(answers))
     workspace = workspace_tar(repo, cases, runs=runs, limit_s=limits.time_s, answers=answers, threads=threads)
-    outcome = run_fairly(sandbox.run, image, workspace, limits)
+    outcome = run_with_exclusive_retry(sandbox.run, image, workspace, limits)
     streams = [b""] * len(answers)
     with contextlib.suppress(StreamError):  # a missing frame is an error of its answer
         for frame in read_frames(outcome.stdout):

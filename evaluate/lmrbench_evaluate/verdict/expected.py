@@ -9,7 +9,7 @@ from lmrbench_data.loader import File, LoadError, gunzip, read_archive
 
 from ..rebuild.workspace import workspace_tar
 from ..sandbox.base import Limits, Sandbox
-from ..sandbox.turns import run_fairly
+from ..sandbox.exclusive_retry import run_with_exclusive_retry
 from .decode import Frame, StreamError, read_frames, read_json
 
 #: Limit of an instance's recorded outputs when unpacked; those of the benchmark take less than 1 MB.
@@ -81,7 +81,7 @@ def record_seeds(
     setting = f"import os\nos.environ.update({dict(environment)!r})\n" if environment else ""
     cases = setting.encode() + row_cases(row)
     workspace = workspace_tar(golden_repo, cases, runs=runs, limit_s=limit, threads=threads)
-    outcome = run_fairly(sandbox.run, image, workspace, Limits(limit, row["tests"]["memory_mb"]))
+    outcome = run_with_exclusive_retry(sandbox.run, image, workspace, Limits(limit, row["tests"]["memory_mb"]))
     try:
         frames = list(read_frames(outcome.stdout))
     except StreamError:

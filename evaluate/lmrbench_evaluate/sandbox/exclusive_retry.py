@@ -12,7 +12,7 @@ from .base import Limits, Outcome
 Run = Callable[[str, bytes, Limits], Outcome]
 
 
-def run_fairly(run: Run, image: str, workspace: bytes, limits: Limits) -> Outcome:
+def run_with_exclusive_retry(run: Run, image: str, workspace: bytes, limits: Limits) -> Outcome:
     """Run a workspace; if the machine had no time for the run, retry it while this process runs nothing else.
 
     Raises:
