@@ -99,15 +99,10 @@ class _Walk:
             return self._first(pairs)
         if isinstance(expected, dict):
             return self._containers(expected, actual, path)
-        if isinstance(expected, float):
-            if self.comparison.close_floats(expected, actual):
-                return None
-            return self._different(expected, actual, path)
-        if isinstance(expected, complex):
-            self._spend(_WORK_OF_AN_ARRAY)
-            if bool(self.comparison.close(np.asarray(expected), np.asarray(actual))):
-                return None
-            return self._different(expected, actual, path)
+        if isinstance(expected, float | complex):
+            close = self.comparison.close_floats
+            is_close = close(expected.real, actual.real) and close(expected.imag, actual.imag)
+            return None if is_close else self._different(expected, actual, path)
         if isinstance(expected, (str, bytes)):
             self._spend(min(len(expected), len(actual)) // _AT_ONCE)
         return None if expected == actual else self._different(expected, actual, path)
