@@ -1,6 +1,5 @@
 """`lmrbench analyse`: the analyses of the LMR-BENCH paper, on the original's facts or on your own runs."""
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,11 +11,10 @@ from lmrbench_evaluate.runs.settings import JudgeSettings
 from ..base.errors import ArgumentError, InputError
 from ..base.settings import option
 from .options import JudgeModel, Labels, MovedDataset, options
-from .outcomes import exit_status, tokens_line
+from .outcomes import asking_dict, asking_lines, asking_status
 from .output import Json, emit, only_runs, print_err, progress_bar
 
 if TYPE_CHECKING:
-    from lmrbench_evaluate.judge.asking import JudgeSummary
     from lmrbench_evaluate.predictions.sources import BadRow
 
     from ..analyse.answers import Answers
@@ -190,18 +188,8 @@ def errors(
     numbers = dict(result.numbers)
     parts: list[Part] = [*result.tables, *result.notes]
     if summary:
-        counts = f"{summary.asked} asked now, {summary.kept} answered before"
-        parts += [tokens_line(summary), f"questions: {counts}", f"diagnoses: {run / FILE}"]
-        names = "asked", "kept", "errors", "cost_usd", "complete", "stopped", "first_error"
-        numbers |= {name: getattr(summary, name) for name in names}
-        numbers |= {name: getattr(summary.spent, name) for name in ("input_tokens", "output_tokens")}
+        parts += [*asking_lines(summary), f"diagnoses: {run / FILE}"]
+        numbers |= asking_dict(summary)
     emit(numbers, as_json, *parts)
-    if summary and (status := _status(summary)):
+    if summary and (status := asking_status(summary, "diagnosis", "diagnoses")):
         raise typer.Exit(status)
-
-
-def _status(done: "JudgeSummary") -> int:
-    """Print which answers have no diagnosis and how to resume; return the exit status."""
-    for reason, count in sorted(Counter(done.not_judged.values()).items()):
-        print_err(f"{count} not diagnosed: {reason}")
-    return exit_status(done, "diagnosis", "diagnoses so far are kept", "diagnoses")

@@ -15,7 +15,7 @@ from ..base.paths import benchmark_folder, benchmark_option
 from ..base.problems import Problem, problem_lines
 from ..base.text import join_names, plural
 from ..dataset.rows import DatasetRow
-from ..loader import CONFIGS, FUNCTION, dataset_sha256, recordings_sha256
+from ..loader import CONFIGS, dataset_sha256, recordings_sha256
 from ..tasks.drafts import new_benchmark
 from ..tasks.experiments import DIFFICULTIES
 from ..tasks.manifest import load_benchmark
@@ -68,7 +68,7 @@ def build(
     facts = load_benchmark(benchmark)
     out = out or Path(facts.name)
     drafts, tasks, rows = _build_configs(benchmark, shown=not as_json)
-    write_dataset(rows[FUNCTION], out, facts, others=rows)
+    write_dataset(itertools.chain(*rows.values()), out, facts)
     built: list[dict[str, Any]] = []
     lines, not_proved = list[str](), list[Problem]()
     option = benchmark_option(benchmark or benchmark_folder())

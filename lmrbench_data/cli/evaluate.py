@@ -12,7 +12,7 @@ from ..base.settings import option
 from ..base.text import plural
 from ..tasks.task_folders import load_tasks
 from .options import BenchmarkFolder, SandboxKind, options
-from .outcomes import judging_dict, judging_status, report_text, run_status, tokens_line, votes_line
+from .outcomes import asking_dict, asking_lines, asking_status, report_text, run_status
 from .output import Json, emit, progress_bar
 
 CALIBRATION = Path("runs/calibration-MODEL-TRACK")
@@ -71,9 +71,11 @@ def judge(settings: JudgeSettings, as_json: Json = False) -> None:
     scores = run.report(done.judge.model).scores
     voted = f", {settings.votes} votes" if settings.votes > 1 else ""
     title = f"Judged by {done.judge.model} (prompt {done.judge.prompt_version}{voted})"
-    lines = tokens_line(done), votes_line(done), f"judgements: {settings.run}/judgements.jsonl"
-    emit(judging_dict(settings.run, done, scores), as_json, (title, judge_table(scores)), *lines)
-    raise typer.Exit(judging_status(done))
+    judged = [{**score.names, **score.overall.judge_dict()} for score in scores]
+    facts = {"run": str(settings.run), "judge_model": done.judge.model, **asking_dict(done), "models": judged}
+    lines = *asking_lines(done), f"judgements: {settings.run}/judgements.jsonl"
+    emit(facts, as_json, (title, judge_table(scores)), *lines)
+    raise typer.Exit(asking_status(done))
 
 
 calibrate = typer.Typer(no_args_is_help=True, help="Compare a judge with variants of known quality.")
@@ -127,8 +129,7 @@ def variants(
         f"{judge.model} (prompt {judge.prompt_version}) on {plural(len(calibration.rated), 'variant')}, {track} track",
         *calibration.tables(),
         *(f"left out: {count} ({reason})" for reason, count in sorted(calibration.left_out.items())),
-        tokens_line(summary),
-        votes_line(summary),
+        *asking_lines(summary),
         f"judgements: {settings.run}/judgements.jsonl",
     )
-    raise typer.Exit(judging_status(summary))
+    raise typer.Exit(asking_status(summary))

@@ -2,7 +2,6 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ from .output import print_err
 if TYPE_CHECKING:
     from lmrbench_evaluate.judge.asking import JudgeSummary
     from lmrbench_evaluate.reports.report import Report
-    from lmrbench_evaluate.reports.scores import ModelScore
     from lmrbench_evaluate.runs.evaluation import RunSummary
 
     from ..base.text_table import Table
@@ -103,43 +101,29 @@ def exit_status(summary: "JobSummary", what: str, kept: str, nouns: str = "") ->
     return 0 if summary.complete else 3
 
 
-def votes_line(done: "JudgeSummary") -> str:
-    """Return the sources of the judge's votes."""
-    identical = f", {done.identical} for the reference's own code" if done.identical else ""
-    return f"votes: {done.asked} asked now, {done.kept} from earlier calls{identical}"
-
-
-def tokens_line(done: "JudgeSummary") -> str:
-    """Return the tokens and costs of all questions."""
+def asking_lines(done: "JudgeSummary") -> "list[Part]":
+    """Return the tokens, the cost and the sources of the replies to all questions."""
     cost = "unknown" if done.cost_usd is None else f"{done.cost_usd:.4f} USD"
-    return f"tokens: {done.spent.input_tokens:,} in, {done.spent.output_tokens:,} out   cost: {cost}"
+    identical = f", {done.identical} for the reference's own code" if done.identical else ""
+    return [
+        f"tokens: {done.spent.input_tokens:,} in, {done.spent.output_tokens:,} out   cost: {cost}",
+        f"questions: {done.asked} asked now, {done.kept} from earlier calls{identical}",
+    ]
 
 
-def judging_dict(run: Path, done: "JudgeSummary", scores: "Sequence[ModelScore]") -> dict[str, Any]:
-    """Return the JSON of a judged run."""
-    votes = {"kept": done.kept, "identical": done.identical, "asked": done.asked, "failed": done.errors}
-    return {
-        "run": str(run),
-        "judge_model": done.judge.model,
-        "prompt_version": done.judge.prompt_version,
-        "base_url": done.judge.server,
-        "models": [{**score.names, **score.overall.judge_dict()} for score in scores],
-        "votes": votes,
-        "input_tokens": done.spent.input_tokens,
-        "output_tokens": done.spent.output_tokens,
-        "cost_usd": None if done.cost_usd is None else round(done.cost_usd, 6),
-        "complete": done.complete,
-        "stopped": done.stopped,
-        "first_error": done.first_error,
-    }
+def asking_dict(done: "JudgeSummary") -> dict[str, Any]:
+    """Return the JSON about all questions."""
+    names = "asked", "kept", "identical", "errors", "cost_usd", "complete", "stopped", "first_error"
+    facts = {"prompt_version": done.judge.prompt_version, "base_url": done.judge.server}
+    facts |= {name: getattr(done, name) for name in names}
+    return {**facts, "input_tokens": done.spent.input_tokens, "output_tokens": done.spent.output_tokens}
 
 
-def judging_status(done: "JudgeSummary") -> int:
-    """Print why answers have no category and how to resume; return the exit status."""
+def asking_status(done: "JudgeSummary", what: str = "judgement", nouns: str = "judgements") -> int:
+    """Print why answers have no judgement or diagnosis and how to resume; return the exit status."""
     if count := len(done.malformed):
-        what = plural(count, "malformed answer is", "malformed answers are")
-        print_err(f"{what} left out: there is no candidate function to judge")
+        malformed = plural(count, "malformed answer is", "malformed answers are")
+        print_err(f"{malformed} left out: there is no candidate function")
     for reason, count in sorted(Counter(done.not_judged.values()).items()):
-        what = plural(count, "answer is", "answers are")
-        print_err(f"{what} not judged: {reason}; they count as having no category")
-    return exit_status(done, "judgement", "judgements so far are kept")
+        print_err(f"{plural(count, 'answer has', 'answers have')} no {what}: {reason}")
+    return exit_status(done, what, f"{nouns} so far are kept", nouns)

@@ -6,7 +6,7 @@ the `datasets` cache, so `datasets` never serves a changed build from a stale ca
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +16,6 @@ from ..base.files import replace_folder
 from ..base.jobs import Progress
 from ..loader import (
     CONFIGS,
-    FUNCTION,
     File,
     NoConfigError,
     archive_sha256,
@@ -31,7 +30,7 @@ from ..tasks.recordings import Recording, read_recording
 from ..tasks.task import Instance, Task
 from .card import Table, render_card, render_eval_yaml
 from .columns import columns, schema
-from .rows import DatasetRow, DeclaredCase, RowChoice
+from .rows import DatasetRow, DeclaredCase, RowChoice, config_of
 
 #: Files of a dataset folder; a build may lack the rows of a configuration.
 FILES = ("README.md", "eval.yaml", "loader.py", *map(data_file, CONFIGS))
@@ -120,26 +119,17 @@ def _choices(task: Task, instance: Instance) -> Iterator[RowChoice]:
         }
 
 
-def write_dataset(
-    rows: Sequence[DatasetRow],
-    folder: Path,
-    benchmark: Benchmark,
-    *,
-    others: Mapping[str, Sequence[DatasetRow]] | None = None,
-) -> str:
-    """Write the dataset folder (FILES), which replaces an older build.
-
-    Args:
-        rows: the default configuration, `function`; may be empty if there are others.
-        others: configuration → rows, for the other ones; those without rows are left out.
+def write_dataset(rows: Iterable[DatasetRow], folder: Path, benchmark: Benchmark) -> str:
+    """Write the dataset folder (FILES) with rows of any configurations, which replaces an older build.
 
     Returns:
         The content hash of the first configuration.
     """
     folder = folder.resolve()
     refuse_foreign(folder)
-    given = {**(others or {}), FUNCTION: rows}
-    configs = {name: given[name] for name in CONFIGS if given.get(name)} or {FUNCTION: rows}
+    rows = list(rows)
+    groups = {name: [row for row in rows if config_of(row) == name] for name in CONFIGS}
+    configs = {name: group for name, group in groups.items() if group}
     folder.parent.mkdir(parents=True, exist_ok=True)
     # Built in a temporary folder and moved, so that an interrupted build does not damage the old one.
     staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import InputError
 from ..base.hub_client import check_rights, commit, hub_errors, tags
-from ..loader import CONFIGS, FUNCTION, NoConfigError, data_file, dataset_sha256
+from ..loader import CONFIGS, NoConfigError, data_file, dataset_sha256
 from ..tasks.manifest import Benchmark
 from .build import FILES, write_dataset
 from .load import load_rows
@@ -122,7 +122,7 @@ def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "dataset"
-        write_dataset(plan.configs[FUNCTION], folder, plan.benchmark, others=plan.configs)
+        write_dataset(plan.rows, folder, plan.benchmark)
         with hub_errors(plan.repo_id):
             if plan.head is None:
                 api.create_repo(plan.repo_id, repo_type="dataset", private=private, exist_ok=True)

@@ -112,7 +112,7 @@ def test_failed_answers_are_classified_once_with_evidence(bench: Bench) -> None:
     assert bench.server.requests[0].body["temperature"] == 0
     again = bench.errors("--model", "m")
     assert (again.returncode, len(bench.server.requests)) == (0, asked)
-    assert "0 asked now, 3 answered before" in again.stdout
+    assert "0 asked now, 3 from earlier calls" in again.stdout
     assert "? def made_up(): pass" not in again.stdout
     assert "[value + factor for value in values]" in again.stdout
 

@@ -146,7 +146,7 @@ def test_some_of_the_seeds_read_choices(config: str, toy_benchmark: Path, local_
     """Every choice read "", because the outputs of all recorded seeds were demanded."""
     rows = recorded_rows(add_toy_choices(toy_benchmark), local_sandbox, config)[:1]
     folder = str(toy_benchmark.parent / "data")
-    write_dataset([], Path(folder), load_benchmark(toy_benchmark), others={config: rows})
+    write_dataset(rows, Path(folder), load_benchmark(toy_benchmark))
     answer = {"instance_id": rows[0]["instance_id"], "files": golden_files_of(rows[0])}
     for seed in (0, 1):
         with lmr.Scorer(dataset=folder, config=config, sandbox="local", isolation="container", seeds=[seed]) as scorer:

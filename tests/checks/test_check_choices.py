@@ -59,8 +59,8 @@ def test_counterfactual_has_its_own_paper_and_reference(
         assert row["expected"] != method["expected"]
     assert "e^{-x}" in method["paper_text"]
     assert "SLOPE = 0.3" in golden_files_of(rows[1])["window.py"]
-    others = {METHOD: [method], COUNTERFACTUAL: rows}
-    write_dataset(recorded_rows(benchmark, local_sandbox), tmp_path / "data", load_benchmark(), others=others)
+    every = [*recorded_rows(benchmark, local_sandbox), method, *rows]
+    write_dataset(every, tmp_path / "data", load_benchmark())
     assert load_rows(tmp_path / "data", COUNTERFACTUAL) == rows
 
 
@@ -237,7 +237,7 @@ def test_underspecified_row_shows_the_table_and_hides_the_options(
         assert printed.startswith("|  | mean |\n| --- | --- |\n| 2 | ")
         assert (printed in paper) is is_true
     assert "usage: python print_table.py series" in python(folder, "print_table.py").stderr
-    write_dataset([], tmp_path / "data", load_benchmark(benchmark), others={UNDERSPECIFIED: [row]})
+    write_dataset([row], tmp_path / "data", load_benchmark(benchmark))
     assert load_rows(tmp_path / "data", UNDERSPECIFIED) == [row]
     # The options that an answer settles are read off its outputs.
     golden = golden_files_of(row)

@@ -46,7 +46,7 @@ def lmrbench(*arguments: str | bytes, cwd: Path, stdout: Any = subprocess.PIPE, 
 def place(tmp_path_factory: pytest.TempPathFactory, toy_row: Any, method_row: Any, local_sandbox: Sandbox) -> Path:
     """A folder with a dataset, a finished run, a benchmark, an empty folder and a file."""
     folder = tmp_path_factory.mktemp("place")
-    write_dataset([toy_row], folder / "toy", load_benchmark(), others={"method": [method_row]})
+    write_dataset([toy_row, method_row], folder / "toy", load_benchmark())
     (folder / "empty").mkdir()
     (folder / "file").write_text("text\n")
     (folder / "methods.jsonl").write_text('{"instance_id": "toy-method", "model_name_or_path": "m", "function": "x"}\n')

@@ -19,7 +19,7 @@ def test_the_card_and_the_parquet_files_have_what_the_hub_derives_metadata_from(
     tmp_path: Path, toy_row: DatasetRow, method_row: DatasetRow
 ) -> None:
     folder = tmp_path / "lmr-bench"
-    write_dataset([toy_row], folder, load_benchmark(), others={"method": [method_row]})
+    write_dataset([toy_row, method_row], folder, load_benchmark())
     card = DatasetCard.load(folder / "README.md").data
     assert (card["license"], card["language"]) == (toy_row["license"], ["en"])
     assert card["pretty_name"]
@@ -44,10 +44,10 @@ def test_a_configuration_is_loaded_and_verified_by_name(
     tmp_path: Path, toy_row: DatasetRow, method_row: DatasetRow
 ) -> None:
     folder = tmp_path / "lmr-bench"
-    write_dataset([toy_row], folder, load_benchmark(), others={"method": [method_row]})
+    write_dataset([toy_row, method_row], folder, load_benchmark())
     assert load_rows(folder, "method") == [method_row]
     changed = tmp_path / "changed"
-    write_dataset([toy_row], changed, load_benchmark(), others={"method": [{**method_row, "venue": "Elsewhere"}]})
+    write_dataset([toy_row, {**method_row, "venue": "Elsewhere"}], changed, load_benchmark())
     shutil.copy(changed / data_file("method"), folder / data_file("method"))
     for place, config, words in (
         (folder, "method", "was changed after the build"),

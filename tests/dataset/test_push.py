@@ -193,7 +193,7 @@ def test_set_without_the_default_configuration_is_compared(
     tmp_path: Path, hub: Hub, lmrbench: Command, method_row: DatasetRow
 ) -> None:
     """As `dataset private` writes it."""
-    write_dataset([], tmp_path / "set", load_benchmark(), others={"method": [method_row]})
+    write_dataset([method_row], tmp_path / "set", load_benchmark())
     files = {str(path.relative_to(tmp_path / "set")): path.read_bytes() for path in (tmp_path / "set").rglob("*.*")}
     hub.commit(DATASET, files, "main")
     program = f"""

@@ -67,7 +67,7 @@ def test_exports_are_reproducible_and_go_into_new_or_empty_folders(
     toy_row: DatasetRow, method_row: DatasetRow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write_dataset([toy_row], tmp_path / "toy", load_benchmark(), others={"method": [method_row]})
+    write_dataset([toy_row, method_row], tmp_path / "toy", load_benchmark())
 
     def export(out: str, *options: str) -> Done:
         return in_process("export", "harbor", out, "--dataset", "toy", "--json", *options)

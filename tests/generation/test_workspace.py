@@ -156,7 +156,7 @@ def test_answer_is_collected_from_any_workspace(
 
 @pytest.mark.slow
 def test_rows_are_collected_by_the_printed_command(toy_row: Any, method_row: Any, tmp_path: Path) -> None:
-    write_dataset([toy_row], tmp_path / "toy", load_benchmark(), others={"method": [method_row]})
+    write_dataset([toy_row, method_row], tmp_path / "toy", load_benchmark())
 
     def run(*arguments: str, status: int = 0) -> str:
         done = in_process("agent", *arguments, "--dataset", "toy", cwd=tmp_path)

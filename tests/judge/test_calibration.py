@@ -53,7 +53,7 @@ def test_judge_is_measured_on_variants(
 
     shown = in_process(*ask).stdout
     assert len(server.requests) == 6, "everything was kept"
-    for text in ("sensitivity", "20.0% (1/5)", "CC or LC", "votes: 0 asked now", "runs/calibration-judge-1-paper"):
+    for text in ("sensitivity", "20.0% (1/5)", "CC or LC", "questions: 0 asked now", "runs/calibration-judge-1-paper"):
         assert text in shown
 
     # In the contract track the judge sees the contract, and a careless variant is wrong.

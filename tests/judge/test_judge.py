@@ -177,7 +177,7 @@ def test_too_long_answer_counts_without_a_category(judging: Judging, server: Ser
     judging.evaluate(("function", long), TOY_ANSWER, "def other():\n    pass\n")
     done = judging.judge("--json")
     assert (done.returncode, len(server.requests)) == (0, 1)
-    assert "1 answer is not judged: too long; they count" in done.stderr
+    assert "1 answer has no judgement: too long" in done.stderr
     models = {item["model_name_or_path"]: item for item in json.loads(done.stdout)["models"]}
     assert (models["a"]["not_judged"], models["a"]["unjudged"]) == ({"too long": 1}, 0)
     [row] = [row for row in judging.rows() if row["status"] == "not_judged"]

@@ -48,7 +48,7 @@ def evaluated(
     if hard:
         rows.append(stamped(rows[0], instance_id="toy-underspecified-2", difficulty="hard"))
     folder = benchmark.parent
-    write_dataset([], folder / "data", load_benchmark(benchmark), others={config: rows})
+    write_dataset(rows, folder / "data", load_benchmark(benchmark))
     files = golden_files_of(rows[0])
     answers = []
     for model, own in edits.items():

@@ -193,7 +193,7 @@ def evaluated_method(
         answers: model → its answer, as functions or as a completion.
     """
     place = folder / "dataset"
-    write_dataset([single], place, load_benchmark(), others={METHOD: [method]})
+    write_dataset([single, method], place, load_benchmark())
     rows = []
     for model, answer in answers.items():
         reply = answer if isinstance(answer, str) else method_reply(answer)

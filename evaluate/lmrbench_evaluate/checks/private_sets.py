@@ -67,7 +67,7 @@ def make_private_set(
 
     def save(rows: Mapping[str, DatasetRow]) -> None:
         benchmark = load_benchmark(chosen[0].folder.parent)
-        write_dataset([], out, benchmark, others={config: [rows[name] for name in sorted(rows)]})
+        write_dataset([rows[name] for name in sorted(rows)], out, benchmark)
 
     steps = _Steps(progress or Progress(), per_paper * (len(chosen) + experiment_runs(chosen, config)))
     papers = [_rows(task, config, seed, per_paper, sandbox, earlier, steps) for task in chosen]
