@@ -40,14 +40,7 @@ def judge(
 def judge_predictions(
     settings: JudgeSettings, rows: Mapping[str, DatasetRow], progress: Progress | None = None
 ) -> JudgeSummary:
-    """Judge the predictions of a folder, also if nobody has evaluated them.
-
-    Args:
-        rows: instance id → dataset row.
-
-    Raises:
-        InputError, InfraError, KeyboardInterrupt: as `judge`.
-    """
+    """Judge the predictions of a folder, as `judge`, also if nobody has evaluated them; rows are by instance id."""
     settings.price()
     configs = {config_of(row) for row in rows.values()}
     if len(configs) != 1:

@@ -64,8 +64,6 @@ def gather(row: DatasetRow, prediction: Prediction, version: str, said: str = ""
         version: of the prompt that shows it.
         said: other text from the candidate's side, such as its error messages.
 
-    Raises:
-        MalformedAnswerError, NotJudgedError: as `build_question`.
     """
     masked, files, goals = read_archive(row["repo_archive"]), rebuild(row, prediction), goals_of(row)
     paths = sorted((masked.keys() | files.keys()) - goals.keys())
@@ -122,7 +120,6 @@ def shorten(texts: Sequence[str], limit: int) -> list[str]:
 
 
 def _shortened(files: Sequence[tuple[str, str]], limit: int) -> list[tuple[str, str]]:
-    """Shorten the texts of named files together."""
     texts = shorten([text for _, text in files], limit)
     return [(name, text) for (name, _), text in zip(files, texts, strict=True)]
 

@@ -130,9 +130,6 @@ def prompt_of(config: str = FUNCTION) -> Prompt:
 def build_question(row: DatasetRow, prediction: Prediction) -> Question:
     """Build the question that asks for a judgement; equal input gives equal messages.
 
-    Args:
-        row: the dataset row of the prediction's instance.
-
     Raises:
         MalformedAnswerError: the prediction cannot be applied: there is no candidate function.
         NotJudgedError: the candidate's function is too long, or cannot be printed without remarks.

@@ -117,11 +117,7 @@ def was_cut(metadata: Any) -> bool:
 
 
 def check_track(track: str) -> None:
-    """Check that a model can be shown this track.
-
-    Raises:
-        ArgumentError: it is not one of `TRACKS`.
-    """
+    """Raise ArgumentError unless a model can be shown this track, one of `TRACKS`."""
     if track not in TRACKS:
         raise ArgumentError("track", f"must be {' or '.join(TRACKS)}, not {track!r}")
 

@@ -30,21 +30,13 @@ class PredictionFile:
         return positions
 
     def read(self, position: int) -> Prediction:
-        """Read the prediction that starts at this byte.
-
-        Raises:
-            InputError: it is damaged.
-        """
+        """Read the prediction that starts at this byte; InputError if it is damaged."""
         with self.path.open("rb") as file:
             file.seek(position)
             return self._parse(file.readline(), f"byte {position}")
 
     def __iter__(self) -> Iterator[Prediction]:
-        """Yield all predictions in order; none if the file is missing.
-
-        Raises:
-            InputError: the file is damaged.
-        """
+        """Yield all predictions in order; none if the file is missing, InputError if it is damaged."""
         if self.path.is_file():
             with self.path.open("rb") as file:
                 for number, line in enumerate(file, start=1):

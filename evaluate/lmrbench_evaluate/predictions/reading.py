@@ -46,7 +46,7 @@ def read_predictions(
         source: a path (.jsonl, .json, .parquet), `org/name[@revision]` on the Hub, `gold` or `masked`; or an iterable
             of mappings, or a DataFrame.
         rows: the dataset's rows by instance id.
-        dataset: dataset of the rows, for messages.
+        dataset: its name, for messages.
 
     Raises:
         InputError: the source itself cannot be read, or, at the end, none of its columns holds answers.
@@ -91,13 +91,7 @@ def wrong_columns(columns: Iterable[str], missing: str = "function") -> str:
 
 
 def prediction_of(place: str, raw: Any, instances: Collection[str], dataset: str = "") -> Prediction | BadRow:
-    """Return the prediction of a row, or what is wrong with it.
-
-    Args:
-        place: place of the row, for messages.
-        instances: instance ids of the configuration.
-        dataset: dataset whose other configurations may have the instance, for messages.
-    """
+    """Return the prediction of a row, or what is wrong with it; place and dataset are for messages."""
     if not isinstance(raw, dict):
         return BadRow(place, f"a row must be a JSON object, not {_kind(raw)}")
     for name in (key for key in KEYS if key != "metadata"):

@@ -30,7 +30,7 @@ def splice_function(masked: Mapping[str, str], goal_function: str, answer: str, 
 
     Args:
         masked: path → text of the goal file.
-        is_cut: whether the reply was cut at the token limit; it then has to hold the whole answer before the cut.
+        is_cut: whether the reply was cut at the token limit; it then has to hold all functions before the cut.
 
     Raises:
         MalformedAnswerError: no definition of the goal function, more than one, a syntax error, or an encoding other
@@ -54,9 +54,8 @@ def splice_method(
     block go with its functions, as in `splice_reply`. A block that has all of a goal file replaces the file.
 
     Args:
-        masked: path → text of the goal files.
+        masked, is_cut: as in `splice_function`.
         goals: path → qualified names of the functions to write.
-        is_cut: whether the reply was cut at the token limit; it then has to hold all functions before the cut.
 
     Raises:
         MalformedAnswerError: it defines none of the functions, or one of them cannot be put into its file.
@@ -90,11 +89,7 @@ def splice_method(
 
 
 def check_goal_file(path: str, source: str, goal_functions: Sequence[str]) -> None:
-    """Check that a complete goal file defines each goal function once.
-
-    Raises:
-        MalformedAnswerError: it does not, or cannot be parsed.
-    """
+    """Raise MalformedAnswerError unless a complete goal file can be parsed and defines each goal function once."""
     try:
         for name in goal_functions:
             find_function(source, name)

@@ -45,12 +45,7 @@ def job_verdict(
     expected: Callable[[], Sequence[Frame]],
     stop: threading.Event | None = None,
 ) -> Verdict:
-    """Return the verdict on one answer; raise only the user's mistakes, because no answer may end a run.
-
-    Args:
-        expected: returns the outputs to compare with.
-        stop: set to prevent further tries, because the whole run ends.
-    """
+    """Return the verdict of `evaluate_prediction`, but raise only the user's mistakes: no answer ends a run."""
     try:
         return evaluate_prediction(
             row,
@@ -80,13 +75,7 @@ def failure(error: Exception) -> Verdict:
 
 
 def fresh_outputs(row: DatasetRow, sandbox: Sandbox, conditions: Conditions) -> list[Frame]:
-    """Record the outputs of the golden file on the fresh seeds of a run; none if it has no fresh seeds.
-
-    Raises:
-        BadReferenceError: the reference does not return on every seed.
-        InfraError: the machinery failed.
-        StreamError, LoadError: the row cannot be read.
-    """
+    """Record the outputs of the golden file on the fresh seeds of a run, if it has any, as `record_seeds`."""
     if not conditions.fresh_seeds:
         return []
     return record_seeds(
@@ -166,26 +155,21 @@ class Threads(Engine):
         self._locks: dict[str, threading.Lock] = {}
 
     def prepare(self, tags: Sequence[str]) -> dict[str, str]:
-        """Prepare the sandbox."""
         return {tag: self._place.prepare(tag) for tag in tags}
 
     def begin(self, conditions: Conditions) -> None:
-        """Set the conditions."""
         self._conditions = conditions
 
     def submit(self, row: DatasetRow, prediction: Prediction) -> Future[Verdict]:
-        """Queue an answer for the threads."""
         self._locks.setdefault(row["instance_id"], threading.Lock())
         return self._pool.submit(self._evaluate, row, prediction)
 
     def stop(self) -> None:
-        """Empty the sandbox and wait for the threads."""
         self._stop.set()
         self._place.close()
         self.close()
 
     def close(self) -> None:
-        """Wait for the threads."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _evaluate(self, row: DatasetRow, prediction: Prediction) -> Verdict:

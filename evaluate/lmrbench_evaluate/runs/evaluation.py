@@ -94,11 +94,7 @@ def evaluate(
 
 
 def check_run(settings: RunSettings, rows: Sequence[DatasetRow], place: Sandbox | Engine) -> None:
-    """Check that `evaluate` can begin or continue its run folder, before long work; write nothing.
-
-    Raises:
-        InputError: see `evaluate`.
-    """
+    """Check before long work that `evaluate` can begin or continue its run folder; raise its errors, write nothing."""
     assert settings.out is not None
     check_folder(settings.out, _plan_run(settings, rows, place)[2])
 
@@ -143,11 +139,7 @@ def _add_predictions(
     writer: RunWriter,
     summary: RunSummary,
 ) -> list[AnswerKey]:
-    """Copy the predictions for the instances of the scope into the run folder; collect bad rows.
-
-    Raises:
-        InputError: they cannot be read, or there are none.
-    """
+    """Copy the predictions for the instances of the scope into the run folder; collect bad rows."""
 
     def in_scope() -> Iterator[Prediction]:
         known = {row["instance_id"]: row for row in rows}

@@ -90,11 +90,7 @@ class RunFolder:
 
     @property
     def config(self) -> str:
-        """The configuration of the dataset.
-
-        Raises:
-            InputError: run.json is missing or damaged.
-        """
+        """The configuration of the dataset."""
         return str(self.facts["config"])
 
     def rows(self) -> Iterator[ResultRow]:
@@ -130,11 +126,7 @@ class RunFolder:
         return PredictionFile(self.path / PREDICTIONS)
 
     def require_predictions(self) -> PredictionFile:
-        """Return the predictions, for work that is impossible without them.
-
-        Raises:
-            InputError: the folder lacks them.
-        """
+        """Return the predictions, for work that is impossible without them; InputError if the folder lacks them."""
         if not self.predictions.path.is_file():
             raise InputError(f"{self.path}: no {PREDICTIONS}; evaluate again to write it")
         return self.predictions

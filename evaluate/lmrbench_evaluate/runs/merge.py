@@ -56,11 +56,7 @@ def merge_runs(parts: Sequence[Path], out: Path) -> RunFolder:
 
 
 def _check_alike(parts: Sequence[Path], facts: Sequence[Mapping[str, Any]]) -> None:
-    """Check that results of the parts can be mixed.
-
-    Raises:
-        InputError: they cannot.
-    """
+    """Raise InputError unless results of the parts can be mixed."""
     for path, part in zip(parts, facts, strict=True):
         for name in _EQUAL:
             if part.get(name) != facts[0].get(name):
@@ -68,11 +64,7 @@ def _check_alike(parts: Sequence[Path], facts: Sequence[Mapping[str, Any]]) -> N
 
 
 def _scope(parts: Sequence[Path], facts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the instances of all parts with their categories.
-
-    Raises:
-        InputError: an instance is in two parts, so it is unclear which result counts.
-    """
+    """Return the instances of all parts with their categories; InputError if two have one: which result would count?"""
     owner: dict[str, Path] = {}
     for path, part in zip(parts, facts, strict=True):
         if twice := sorted(owner.keys() & part["scope"].keys()):

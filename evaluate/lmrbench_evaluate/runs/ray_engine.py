@@ -77,7 +77,6 @@ class RayEngine(Engine):
         return _ask_nodes(self._kind, tags)[2] if tags else {}
 
     def begin(self, conditions: Conditions) -> None:
-        """Make the tasks."""
         import ray
 
         self._run = (self._kind, __version__, conditions)
@@ -86,7 +85,6 @@ class RayEngine(Engine):
         self._record = ray.remote(num_cpus=1, max_retries=RETRIES)(_record)
 
     def submit(self, row: DatasetRow, prediction: Prediction) -> Future[Verdict]:
-        """Hand an answer to Ray."""
         import ray
 
         name = row["instance_id"]

@@ -115,11 +115,7 @@ class RunWriter:
             self._results.write(dict(row))
 
     def append(self, key: AnswerKey, verdict: Verdict, row: DatasetRow, image_id: str) -> None:
-        """Write the result of one prediction; the operating system has it when this returns.
-
-        Args:
-            row: of the dataset, for the prediction's instance.
-        """
+        """Write the result of one prediction; the operating system has it when this returns."""
         seeds = row["tests"]["seeds"]
         result: dict[str, Any] = {
             "instance_id": key.instance_id,
@@ -156,11 +152,7 @@ class RunWriter:
 
 
 def check_folder(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts of the run that a folder can begin or continue, and write nothing.
-
-    Raises:
-        InputError: it belongs to a different run, or holds something else.
-    """
+    """Return the facts of the run that a folder can begin or continue, and write nothing; raise what `open` raises."""
     if not RunFolder(path).exists:
         if path.exists() and not (path.is_dir() and _is_empty(path)):
             raise ArgumentError("out", f"{path}: is not a run folder and not empty; use an empty folder")

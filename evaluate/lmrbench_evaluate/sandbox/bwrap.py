@@ -69,14 +69,7 @@ class BwrapSandbox(ChildSandbox):
     """There is no second choice: they are if the harness is."""
 
     def __init__(self, benchmark: Path | None = None) -> None:
-        """Check with an empty program that bubblewrap works on this machine.
-
-        Args:
-            benchmark: a folder of tasks whose environments are known in addition to the installed ones.
-
-        Raises:
-            InfraError: it is not installed, or this user may not use it.
-        """
+        """Check with an empty program that this user may use bubblewrap on this machine; InfraError if not."""
         super().__init__(benchmark)
         program = shutil.which("bwrap")
         if program is None:
@@ -124,11 +117,7 @@ class BwrapSandbox(ChildSandbox):
 
     @contextlib.contextmanager
     def zygote(self, image: str, limits: Limits) -> Iterator[Host]:
-        """Start a zygote in bubblewrap, and end it after the block.
-
-        Args:
-            limits: its memory and disk are those of each answer.
-        """
+        """Start a zygote in bubblewrap, and end it after the block; memory and disk are limits of each answer."""
         user = _new_user()
         own = rlimits(limits, RLIMIT_NPROC=limits.processes)
         arguments = zygote_arguments(user=int(user), disk_mb=limits.disk_mb, rlimits=own, has_cgroup=False)
@@ -182,8 +171,7 @@ class BwrapSandbox(ChildSandbox):
     ) -> Iterator[tuple[list[str], list[int]]]:
         """Yield the command that runs Python with these arguments, and the descriptors that it must inherit.
 
-        Args:
-            is_zygote: it runs no tested code, and needs the rights to build walls around what does.
+        A zygote runs no tested code, and needs the rights to build walls around what does.
         """
         with contextlib.ExitStack() as opened:
             options, change_user = _user_options(user, is_zygote)
@@ -229,7 +217,6 @@ class _Contained(Child):
 
 
 def _new_user() -> str:
-    """Return the user of a run."""
     return _USER if os.geteuid() != 0 else str(_FIRST_USER + secrets.randbelow(_USERS))
 
 

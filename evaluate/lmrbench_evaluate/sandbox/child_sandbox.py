@@ -55,7 +55,6 @@ class ChildSandbox(Sandbox):
     official = False
 
     def __init__(self, benchmark: Path | None = None) -> None:
-        """Prepare the sandbox for the installed environments and those of a benchmark; no process is started yet."""
         self._benchmark = benchmark
         self._running: set[Started] = set()
         self._lock = threading.Lock()
@@ -66,7 +65,6 @@ class ChildSandbox(Sandbox):
         return _check_packages(find_environment(tag, self._benchmark).packages(), self.name)
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
-        """Run one workspace in a process group of its own."""
         if self._closed:
             raise InfraError(_CLOSED)
         try:
@@ -76,7 +74,6 @@ class ChildSandbox(Sandbox):
             raise InfraError(f"{self.name} sandbox: {error}") from error
 
     def close(self) -> None:
-        """Kill all runs."""
         with self._lock:
             self._closed = True
             running = list(self._running)
@@ -119,11 +116,8 @@ class ChildSandbox(Sandbox):
 def find_environment(tag: str, benchmark: Path | None = None) -> Environment:
     """Return the environment with this image tag or, if its content has changed, the one with its name.
 
-    Args:
-        benchmark: a folder of tasks whose environments are known in addition to the installed ones.
-
     Raises:
-        InfraError: this installation does not have the environment.
+        InfraError: this installation and the benchmark do not have it.
     """
     name = tag.partition("/")[2].partition(":")[0]
     known = [item for item in known_environments(benchmark) if item.name == name]

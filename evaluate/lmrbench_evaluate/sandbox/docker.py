@@ -57,14 +57,7 @@ class DockerSandbox(Sandbox):
     _images: ClassVar[dict[str, str]] = {}
 
     def __init__(self, benchmark: Path | None = None) -> None:
-        """Connect to the daemon.
-
-        Args:
-            benchmark: a folder of tasks whose environments can be built in addition to the installed ones.
-
-        Raises:
-            InfraError: no daemon answers.
-        """
+        """Connect to the daemon; InfraError if none answers."""
         self._benchmark = benchmark
         self.run_id = uuid.uuid4().hex
         self._threads = threading.local()
@@ -111,11 +104,7 @@ class DockerSandbox(Sandbox):
 
     @contextlib.contextmanager
     def zygote(self, image: str, limits: Limits) -> Iterator[Host]:
-        """Start a zygote in a container of its own, and remove it after the block.
-
-        Args:
-            limits: its memory and disk are those of each answer.
-        """
+        """Start a zygote in a container of its own, and remove it after the block; memory and disk are per answer."""
         options = tmpfs_options(limits)
         profile = {"names": sorted({*REFUSED} - {*NEEDED_FOR_WALLS, *OWNERLESS}), "action": "SCMP_ACT_ERRNO"}
         security = [
@@ -256,7 +245,7 @@ class DockerSandbox(Sandbox):
 
 
 def tmpfs_options(limits: Limits) -> str:
-    """Return the mount options of a folder that tested code may write to."""
+    """Return the mount options of a folder that code inside may write to."""
     return f"rw,nosuid,nodev,size={limits.disk_mb}m,mode=1777"
 
 

@@ -23,11 +23,8 @@ _log = logging.getLogger(__name__)
 def ensure_image(api: Any, tag: str, benchmark: Path | None = None) -> str:
     """Return the daemon's id of an image; pull or build it first if it is missing.
 
-    Args:
-        benchmark: a folder of tasks whose environments can be built in addition to the installed ones.
-
     Raises:
-        InfraError: the image is neither here nor in the registry, and this installation cannot build it.
+        InfraError: it is neither here nor in the registry, and no known environment builds it.
     """
     if identity := image_id(api, tag):
         return identity
@@ -80,13 +77,7 @@ def pull_image(api: Any, tag: str) -> str:
 
 
 def build_image(api: Any, environment: Environment) -> str:
-    """Build an environment's image under its content-hashed tag; return the daemon's id.
-
-    The network of the build steps is that of `$LMRBENCH_BUILD_NETWORK`.
-
-    Raises:
-        InfraError: a step of the build fails.
-    """
+    """Build an environment's image under its content-hashed tag; return the daemon's id, or raise InfraError."""
     passed = {name: os.environ[name] for name in _BUILD_ARGUMENTS if os.environ.get(name)}
     with engine_errors(f"building {environment.tag}"):
         lines = api.build(

@@ -52,7 +52,6 @@ class LocalSandbox(ChildSandbox):
         """Prepare the sandbox; no process is started yet.
 
         Args:
-            benchmark: as in `ChildSandbox`.
             user: number of the user and group to run tested code as, one run at a time; by default, this user. All
                 processes of another user end with each run.
         """

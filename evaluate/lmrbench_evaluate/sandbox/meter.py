@@ -137,8 +137,7 @@ def collect_output(
         watch: called after each wait; returns how the run must end because of a limit that only the sandbox knows.
 
     Raises:
-        OverloadError: the machine has no time for the run.
-        InfraError: the meter failed.
+        OverloadError, InfraError: as `Meter.check`.
     """
     stdout, log, ended = bytearray(), bytearray(), None
     while ended is None:

@@ -42,15 +42,10 @@ class SharedSandbox(Sandbox):
         self._closed = False
 
     def prepare(self, tag: str) -> str:
-        """Make the environment available; return its identity."""
         return self._wall.prepare(tag)
 
     def run(self, image: str, workspace: bytes, limits: Limits, modules: Sequence[str] = ()) -> Outcome:
-        """Run one workspace.
-
-        Args:
-            modules: the libraries that the answers to its instance import.
-        """
+        """Run one workspace; `modules` are the libraries that the answers to its instance import."""
         kind = (image, limits.memory_mb, limits.disk_mb)
         while True:
             zygote, ends, is_new = self._take(kind, limits)
@@ -68,18 +63,13 @@ class SharedSandbox(Sandbox):
                     ends.close()
 
     def serving(self, instance: str, modules: Callable[[], Sequence[str]]) -> Run:
-        """Return `run` for the answers to one instance.
-
-        Args:
-            modules: called for the first answer.
-        """
+        """Return `run` for the answers to one instance; its modules are asked for once."""
         with self._lock:
             if instance not in self._modules:
                 self._modules[instance] = modules()
             return functools.partial(self.run, modules=self._modules[instance])
 
     def close(self) -> None:
-        """End all zygotes; pending calls of `run` raise InfraError."""
         self._closed = True
         self._wall.close()
         with self._lock:

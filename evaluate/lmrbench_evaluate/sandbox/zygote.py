@@ -75,15 +75,10 @@ class Zygote:
         self._report: tuple[int, int] | None = None
 
     def run(self, modules: Sequence[str], workspace: bytes, limits: Limits) -> tuple[Outcome, bool]:
-        """Run one answer; return its outcome, and whether the zygote can take another.
-
-        Args:
-            modules: the libraries that the answers to its instance import.
+        """Run one answer, as `SharedSandbox.run`; return its outcome, and whether the zygote can take another.
 
         Raises:
             GoneError: the zygote ended before it took the answer.
-            OverloadError: the machine had no time for the run.
-            InfraError: the machinery failed.
         """
         self._begin()
         host = self._host

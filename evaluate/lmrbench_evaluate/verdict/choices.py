@@ -58,21 +58,12 @@ def _implemented(
     return {
         "name": choice["name"],
         "option": option,
-        "reading": _reading(choice, option),
+        "reading": {"": NONE, choice["published"]: PUBLISHED, choice["stated"]: STATED}.get(option, OTHER),
         "options": len(options),
         "published": published,
         "altered": not published and not choice["open"],
         "open": choice["open"],
     }
-
-
-def _reading(choice: RowChoice, option: str) -> str:
-    """Return the kind of reading of an answer that implements an option, or none (empty)."""
-    if not option:
-        return NONE
-    if option == choice["stated"]:
-        return STATED
-    return PUBLISHED if option == choice["published"] else OTHER
 
 
 def counted_choices(row: Mapping[str, Any]) -> list[ChoiceRow]:
@@ -101,11 +92,7 @@ def searches_table(row: DatasetRow, repo: Mapping[str, File]) -> bool:
 
 
 def option_frames(choice: RowChoice, option: Option) -> list[Frame]:
-    """Return the recorded outputs of an option in the cases of its choice.
-
-    Raises:
-        StreamError: the recording is damaged.
-    """
+    """Return the recorded outputs of an option in the cases of its choice; StreamError if they are damaged."""
     return [frame for frame in unpack_frames(option["expected"]) if frame.case in choice["cases"]]
 
 

@@ -41,7 +41,6 @@ def evaluate_prediction(
     """Return the verdict on one prediction; an engine failure is retried before it is an infra error.
 
     Args:
-        row: the dataset row of the prediction's instance.
         image: the result of `sandbox.prepare(row["docker_image"])`.
         expected: recorded outputs to compare with (default: those of the row).
         timeout_scale: multiplies the row's limit of CPU time, for slow machines.
@@ -66,15 +65,7 @@ def evaluate_prediction(
 
 
 def evaluate_repository(row: DatasetRow, repo: Mapping[str, File], sandbox: Sandbox, image: str) -> Verdict:
-    """Return the verdict on a repository that was changed in place, with the checks that an answer gets.
-
-    Args:
-        repo: all files of the repository.
-        image: the result of `sandbox.prepare(row["docker_image"])`.
-
-    Raises:
-        StreamError, LoadError: the row itself cannot be read.
-    """
+    """Return the verdict on all files of a repository that was changed in place, as `evaluate_prediction`."""
     frames = read_expected(row)
     try:
         check_repository(row, repo)
@@ -184,16 +175,8 @@ def run_batch(
 ) -> tuple[Outcome, list[bytes]]:
     """Run the cases on each answer; return how the run ended and the stream of each answer, as if it had run alone.
 
-    An answer stops at its first case without an output.
-
-    Args:
-        answers: the files of each answer; all have the same paths.
-        runs: (case, seed) in running order.
-        limits: of one answer.
-        threads: see `workspace_tar`.
-
-    Raises:
-        InfraError: the machinery failed.
+    An answer stops at its first case without an output. Arguments are those of `workspace_tar`, and the limits of one
+    answer. InfraError says that the machinery failed.
     """
     limits = dataclasses.replace(limits, time_s=limits.time_s * len(answers))
     workspace = workspace_tar(repo, cases, runs=runs, limit_s=limits.time_s, answers=answers, threads=threads)

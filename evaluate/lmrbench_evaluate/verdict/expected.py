@@ -31,20 +31,12 @@ def row_cases(row: DatasetRow) -> bytes:
 
 
 def read_expected(row: DatasetRow) -> list[Frame]:
-    """Return the recorded outputs of a row, in the order in which the cases run.
-
-    Raises:
-        StreamError: the recording is damaged.
-    """
+    """Return the recorded outputs of a row, in the order in which the cases run; StreamError if they are damaged."""
     return unpack_frames(row["expected"])
 
 
 def unpack_frames(outputs: bytes) -> list[Frame]:
-    """Unpack a recording.
-
-    Raises:
-        StreamError: it is damaged, or unpacks to more than `MAX_RECORDED_BYTES`.
-    """
+    """Unpack a recording; StreamError if it is damaged, or unpacks to more than `MAX_RECORDED_BYTES`."""
     try:
         return list(read_frames(gunzip(outputs, MAX_RECORDED_BYTES)))
     except LoadError as error:
