@@ -69,9 +69,7 @@ def run_answers(
     """Return the answers of run folders; an instance without an answer counts as one that passed nothing.
 
     Args:
-        judge_model: the judge whose judgements count (default: the last one).
-        annotations: people's labels.
-        bad: rows of their file that could not be read.
+        bad: rows of the file of annotations that could not be read.
     """
     import pandas as pd
 
@@ -93,11 +91,7 @@ def run_answers(
 
 
 def rows_of_runs(runs: Sequence[str | Path], dataset: str | None = None) -> list[DatasetRow]:
-    """Return the rows that some runs were evaluated on.
-
-    Args:
-        dataset: where they are now, if they have moved.
-    """
+    """Return the rows that some runs were evaluated on; `dataset` says where they are now, if they have moved."""
     rows = list(RunFolder(Path(runs[0])).dataset_rows(dataset).values())
     for run in runs[1:]:
         RunFolder(Path(run)).dataset_rows(rows=rows)

@@ -104,12 +104,9 @@ def original_sessions() -> Sessions:
 
 
 def run_sessions(runs: Sequence[str | Path], level: Level = Level.REPRODUCED) -> Sessions:
-    """Return the sessions of the agents whose answers some runs evaluated.
+    """Return the sessions of the agents whose answers some runs evaluated; those that reach the level have passed.
 
     The trajectories are beside the predictions, where `lmrbench agent run` wrote them.
-
-    Args:
-        level: the level that a session must reach to pass.
     """
     import pandas as pd
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmrbench_evaluate.judge.opinion import BEST_FIRST
 from lmrbench_evaluate.reports.agreement import PairAgreement
+from lmrbench_evaluate.reports.score_tables import confusion_table
 
 from ..base.proportions import Share
 from ..base.text_table import Table
@@ -59,7 +60,7 @@ def make_tables(answers: Answers) -> Analysis:
         ("Table 2: the judge's categories", _share_table(cells, JUDGE, BEST_FIRST)),
         ("Table 2: people's categories", _share_table(cells, PEOPLE, BEST_FIRST)),
         ("Agreement between the judge and people", _category_table(categories)),
-        ("People against the judge", _confusion_table(confusion)),
+        ("People against the judge", confusion_table(confusion)),
         ("Agreement on right (CC, or passed) and wrong", _binary_table(binary)),
     ]
     numbers = {
@@ -96,11 +97,6 @@ def _share_table(cells: Cells, rater: str, labels: Sequence[str]) -> Table:
 def _category_table(pairs: Sequence[tuple[str, PairAgreement]]) -> Table:
     rows = [[group, *_agreement(pair), pair.conflicts.fraction, pair.conflicts.bounds] for group, pair in pairs]
     return ["model", "agreement", "95%", "kappa", "conflicts", "95%"], rows
-
-
-def _confusion_table(confusion: Mapping[tuple[str, str], int]) -> Table:
-    rows = [[f"people: {a}", *(str(confusion.get((a, b), 0)) for b in BEST_FIRST)] for a in BEST_FIRST]
-    return ["", *(f"judge: {name}" for name in BEST_FIRST)], rows if confusion else []
 
 
 def _binary_table(pairs: Sequence[tuple[str, PairAgreement]]) -> Table:

@@ -14,14 +14,18 @@ Harbor verifies in a container of its own that gets only `repo/` from the agent'
 the same test.sh in the agent's container.
 """
 
+import functools
+import io
 import itertools
 import json
 import os
 import tempfile
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import lmrbench_evaluate
 from lmrbench_evaluate.runner import runner_sha256
 from lmrbench_evaluate.sandbox.base import START_S
 from lmrbench_evaluate.sandbox.meter import wall_limit
@@ -36,7 +40,6 @@ from ..generation.settings import AgentSettings
 from ..generation.workspace import REPO, TASK, workspace_files
 from ..loader import File, write_files
 from ..tasks.environments import registry_tag
-from .harness_zip import harness_zip
 from .settings import HarborSettings
 from .verifier import ROW, row_bytes
 
@@ -47,6 +50,10 @@ _SCHEMA_VERSION = "1.4"
 _BUILD_S = 3600
 #: Memory beside that of tested code, for the harness or for an agent that runs inside.
 _MORE_MEMORY_MB = 1024
+#: The earliest time that a zip can state; the system and mode of its files.
+_EPOCH, _UNIX, _FILE_MODE = (1980, 1, 1, 0, 0, 0), 3, 0o100644 << 16
+#: Folders of an installed package that are data.
+_DATA = ("benchmark", "cards")
 _ENVIRONMENT = f"FROM {{image}}\nWORKDIR {WORKDIR}\nCOPY workspace/ {WORKDIR}/\n"
 #: From Harbor 0.26 on, commands of the verifier run in the environment's work folder, too.
 _TESTS = f"FROM {{image}}\nWORKDIR {WORKDIR}\nCOPY . /tests/\n"
@@ -118,7 +125,7 @@ def harbor_task(row: DatasetRow, *, track: str = "paper", network: str = "public
         **{f"environment/workspace/{name}": file for name, file in workspace.items()},
         "tests/Dockerfile": File(_TESTS.format(image=image).encode()),
         "tests/test.sh": File(_TEST_SH.encode(), executable=True),
-        "tests/harness.zip": File(harness_zip()),
+        "tests/harness.zip": File(_harness_zip()),
         f"tests/{ROW}": File(row_bytes(row)),
         "solution/solve.sh": File(_SOLVE_SH.encode(), executable=True),
         **{f"solution/files/{name}": File(text.encode()) for name, text in golden_files_of(row).items()},
@@ -178,3 +185,20 @@ def _toml(values: Mapping[str, Any]) -> str:
         else:
             lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}\n".replace("\x7f", "\\u007f"))
     return "".join(lines)
+
+
+@functools.cache
+def _harness_zip() -> bytes:
+    """Return the code of both packages, so that a verdict comes from the same modules; equal code gives equal bytes."""
+    modules = {}
+    for package in (Path(__file__).resolve().parents[1], Path(lmrbench_evaluate.__file__).resolve().parent):
+        for path in package.rglob("*.py"):
+            if path.relative_to(package).parts[0] not in _DATA:
+                modules[path.relative_to(package.parent).as_posix()] = path
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, path in sorted(modules.items()):
+            info = zipfile.ZipInfo(name, _EPOCH)
+            info.create_system, info.external_attr = _UNIX, _FILE_MODE
+            archive.writestr(info, path.read_bytes(), zipfile.ZIP_DEFLATED, 9)
+    return buffer.getvalue()

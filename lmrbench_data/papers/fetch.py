@@ -172,11 +172,7 @@ class FetchSummary:
 def fetch_missing(
     store: PaperStore, papers: Mapping[str, Mapping[str, Any]], progress: Progress | None = None
 ) -> FetchSummary:
-    """Fetch the PDFs that are missing, one at a time; skip the other papers of an unreachable server.
-
-    Args:
-        papers: key → a row of that paper.
-    """
+    """Fetch the PDFs that are missing (key → a row of the paper), one at a time; skip those of unreachable servers."""
     progress, done = progress or Progress(), FetchSummary()
     unreachable: dict[str, UnreachableError] = {}
     missing = [key for key in papers if not store.sha256(key)]

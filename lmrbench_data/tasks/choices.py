@@ -59,10 +59,9 @@ class Choice:
 def read_choices(
     folder: Path, stated: Mapping[str, Mapping[str, Any]], paper: str, goals: Mapping[str, Sequence[str]]
 ) -> tuple[Choice, ...]:
-    """Read the choices of a task.
+    """Read the choices of a task's folder.
 
     Args:
-        folder: of the task.
         stated: `choices` of method.yaml.
         paper: paper.md with the marks of the regions.
         goals: file → masked functions of the method.
@@ -135,11 +134,7 @@ def render_paper(paper: str, texts: Mapping[str, str] | None = None) -> str:
 def draw(
     choices: Sequence[Choice], numbers: random.Random, known: Iterable[Mapping[str, str]], *, at_least: int
 ) -> list[dict[str, str]]:
-    """Return all combinations of options in random order, without the known ones: choice → unpublished option.
-
-    Args:
-        at_least: smallest number of options that are not the published ones.
-    """
+    """Return all combinations of at least so many unpublished options in random order, without the known ones."""
     seen = [dict(chosen) for chosen in known]
     every = itertools.product(*(choice.options for choice in choices))
     named = [dict(zip((choice.name for choice in choices), options, strict=True)) for options in every]

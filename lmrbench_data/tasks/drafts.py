@@ -51,11 +51,7 @@ def todo_marks(folder: Path) -> Iterator[tuple[Path, int, str]]:
 
 
 def new_task(slug: str, benchmark: Path | None = None) -> Path:
-    """Copy the template into the next task folder, NN-SLUG, of a benchmark; return the folder.
-
-    Args:
-        benchmark: a folder with benchmark.yaml; by default that of this checkout.
-    """
+    """Copy the template into the next task folder, NN-SLUG, of a benchmark with benchmark.yaml; return the folder."""
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug):
         raise ArgumentError("slug", f"{slug!r}: use lower-case letters, digits and single hyphens, such as nucleus")
     benchmark = benchmark or benchmark_folder()

@@ -52,11 +52,7 @@ _TELLING = 3
 
 
 def experiment_files(path: Path) -> dict[str, File]:
-    """Return the files that an underspecified repository has beyond the method's.
-
-    Args:
-        path: file of the task whose text is the repository's experiments.py.
-    """
+    """Return the files that an underspecified repository has beyond the method's; `path` is experiments.py."""
     return {FILE: File(read_text(path).encode()), _PRINT.name: File(_PRINT.read_bytes())}
 
 

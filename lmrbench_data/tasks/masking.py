@@ -94,9 +94,13 @@ def mask_files(
 def remove_definition(source: str, name: str) -> str:
     """Remove a function, class or constant (`name` or `Class.name`), its comments and the blank lines below it."""
     bom, source = _split_bom(source)
-    tree = parse(source)
+    holder: ast.Module | ast.ClassDef = parse(source)
     owner, _, member = name.rpartition(".")
-    holder = _class(tree, owner) if owner else tree
+    if owner:
+        classes = [node for node in holder.body if isinstance(node, ast.ClassDef) and node.name == owner]
+        if len(classes) != 1:
+            raise SourceError(f"{len(classes)} top-level classes {owner!r}; expected exactly one")
+        holder = classes[0]
     body = holder.body
     found = [index for index, node in enumerate(body) if member in bound_names([node])]
     if len(found) != 1:
@@ -148,13 +152,6 @@ def _used_names(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
             names.update(re.findall(r"\w+", node.value))
     return names
-
-
-def _class(tree: ast.Module, name: str) -> ast.ClassDef:
-    found = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
-    if len(found) != 1:
-        raise SourceError(f"{len(found)} top-level classes {name!r}; expected exactly one")
-    return found[0]
 
 
 def _split_bom(source: str) -> tuple[str, str]:

@@ -91,11 +91,7 @@ class Instance:
         return self.instruction
 
     def columns(self, golden: Mapping[str, str]) -> dict[str, Any]:
-        """Return the columns of the row that only some configurations have.
-
-        Args:
-            golden: file → text of the reference.
-        """
+        """Return the columns of the row that only some configurations have, from the reference's texts by file."""
         return {
             "goals": [{"file": name, "functions": list(functions)} for name, functions in self.goals.items()],
             "golden_files": [{"path": name, "text": text} for name, text in golden.items()],

@@ -149,11 +149,7 @@ def choose_folders(names: Iterable[str], benchmark: Path | None = None) -> list[
 
 
 def load_task(folder: Path, config: str = "") -> Task:
-    """Load and validate one task folder.
-
-    Args:
-        config: configuration whose instances are checked; all if empty.
-    """
+    """Load and validate one task folder; check the instances of one configuration, or of all."""
     path, repo = folder / "task.yaml", read_tree(folder / "repo")
     data = read_yaml(path)
     check(data, "task.schema.json", path)

@@ -128,11 +128,7 @@ def _finish(checked: Plan, record: bool) -> str:
 
 
 def plan(task: Task, item: Instance, references: ReferenceLines, proofs: Mapping[str, str]) -> Plan:
-    """Read an instance and find the problems that need no run.
-
-    Args:
-        proofs: proofs by instance id; an instance with a valid one is skipped.
-    """
+    """Read an instance and find the problems that need no run; one with a valid proof is skipped."""
     findings = [Finding(**vars(problem)) for problem in static_problems(task, item, references)]
     try:
         [row] = build_rows([dataclasses.replace(task, instances=(item,))])

@@ -42,12 +42,9 @@ def make_private_set(
     its task; a combination that its tables do not single out is skipped.
 
     Args:
-        out: folder of the dataset.
         tasks: those without instances of the configuration are left out.
-        config: `counterfactual` or `underspecified`.
         seed: seed of the draws; each paper has a draw of its own, which stays the same when other papers change.
         per_paper: number of rows of each paper; fewer if the combinations run out.
-        workers: number of papers at a time.
         progress: receives a step for each row, and for each run of a paper's experiments.
 
     Raises:

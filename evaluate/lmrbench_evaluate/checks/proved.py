@@ -24,10 +24,7 @@ FILE = "proved.json"
 
 
 def proofs(task: Task, rows: Sequence[DatasetRow] = ()) -> dict[str, str]:
-    """Return the proof of each instance of a task.
-
-    Args:
-        rows: those of the task, if they are built already.
+    """Return the proof of each instance of a task, whose rows may be built already.
 
     Raises:
         InputError: a recording is missing or older than the task.
@@ -49,12 +46,9 @@ def unproved(tasks: Sequence[Task], rows: Sequence[DatasetRow] = ()) -> list[str
 
 
 def unproved_rows(rows: Sequence[DatasetRow], tasks: Sequence[Task], fix: str) -> list[Problem]:
-    """Return a warning for each instance of a build without a proof.
+    """Return a warning for each instance of a build without a proof; `fix` is the command that proves it.
 
     Tasks of an installed package give none: a proof covers variants, which a wheel does not have.
-
-    Args:
-        fix: command that proves it.
     """
     names = unproved([task for task in tasks if has_variants(task.folder.parent)], rows)
     return [Problem(name, "", f"not proved in Docker; run `{fix}`", Severity.WARNING) for name in names]

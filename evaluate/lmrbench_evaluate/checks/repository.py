@@ -45,9 +45,6 @@ def case_smoke(seed):
 def repository_errors(task: Task, sandbox: Sandbox, image: str) -> dict[str, str]:
     """Run a task's reference repository; return the errors of `demo` and `smoke tests`, empty for none.
 
-    Args:
-        image: result of `sandbox.prepare(task.image_tag)`.
-
     Raises:
         InfraError: the machinery failed.
     """

@@ -180,11 +180,7 @@ def variant_files(task: Task, method: Instance, folder: Path) -> dict[str, str]:
 
 
 def check_table(findings: Sequence[Finding]) -> Table:
-    """Count the trials and errors of each instance.
-
-    Args:
-        findings: sorted by instance.
-    """
+    """Count the trials and errors of each instance in findings that are sorted by instance."""
     rows = []
     for instance, group in groupby(findings, key=lambda finding: finding.subject):
         own = list(group)

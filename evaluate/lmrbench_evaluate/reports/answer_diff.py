@@ -89,11 +89,7 @@ def diff_answer(row: DatasetRow, prediction: Prediction) -> list[DiffSection]:
 
 
 def split_source(source: str, names: Sequence[str]) -> tuple[list[str], str, list[str]]:
-    """Split a file into functions without their docstrings and the rest; also return its definitions at the top.
-
-    Args:
-        names: qualified names of the functions.
-    """
+    """Split a file into functions without their docstrings and the rest; also return its definitions at the top."""
     nodes, lines = [find_function(source, name).node for name in names], split_lines(source)
     taken = {number for node in nodes for number in range(first_line(node) - 1, block_end(lines, node))}
     rest = "".join(line for number, line in enumerate(lines) if number not in taken)

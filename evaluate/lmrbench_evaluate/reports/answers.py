@@ -61,7 +61,6 @@ class Answer:
     all_cases: int = 0
     """Number of cases and seeds."""
     functions: list[PartRow] = field(default_factory=list)
-    """The functions of a method."""
     experiments: list[PartRow] = field(default_factory=list)
     sections: list[DiffSection] = field(default_factory=list)
     judgement: Judgement | None = None
@@ -90,11 +89,7 @@ class Instance:
     """In the order of scores and samples."""
 
     def first_failing(self, score: int, headline: Level) -> Answer:
-        """Return a model's first sample below the level that ranks its track, or else below robust, or else its first.
-
-        Args:
-            score: index of its score in the report.
-        """
+        """Return a model's first sample below the level that ranks its track, else below robust, else its first."""
         mine = [answer for answer in self.answers if answer.score == score]
         levels = headline, Level.ROBUST
         failing = (answer for level in levels for answer in mine if not reaches(answer.outcome, level))
@@ -104,12 +99,7 @@ class Instance:
 def collect(
     report: ReportData, only: Collection[str] | None = None, score: int | None = None
 ) -> tuple[list[Instance], list[str]]:
-    """Return the instances of a report, sorted by name, and warnings for the reader.
-
-    Args:
-        only: ids of the instances (default: all).
-        score: index of the score whose answers are collected (default: all).
-    """
+    """Return the instances of a report (or `only` these, or the answers of one score), and warnings for the reader."""
     warnings: list[str] = []
     for facts in report.runs:
         if not facts.get("complete"):
@@ -208,12 +198,10 @@ class Chosen:
 
     instance_id: str
     score: ModelScore
-    """The score of its model."""
     answer: Answer
     samples: list[tuple[int, str]]
     """Number and outcome of each sample of the instance, this answer's included."""
     warnings: list[str]
-    """For the reader."""
 
 
 def choose_answer(report: ReportData, instance: str, sample: int | None = None, **choice: str | None) -> Chosen:

@@ -162,14 +162,10 @@ def draw_cost(scores: Named) -> Figure | None:
 
 
 def draw_within(scores: Named, names: Sequence[str], unit: str) -> Figure | None:
-    """Draw the share of answers that reach the ranking level within a budget, as a step curve per model.
+    """Draw the share of answers that reach the ranking level within a budget (the sum of these numbers of `NAMES`).
 
     An answer that does not reach the level never counts, whatever it spent, so a curve ends at the model's rate. A
     model is left out if an answer that reaches the level does not state what it spent.
-
-    Args:
-        names: numbers of `NAMES` whose sum is the budget.
-        unit: of the budget.
     """
     level, curves = scores[0][1].headline, []
     for name, score in _with_difficulties(scores):

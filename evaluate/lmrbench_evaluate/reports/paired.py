@@ -44,7 +44,7 @@ class Pair:
 
     @property
     def instances(self) -> int:
-        """Number of compared instances."""
+        """The number of compared ones."""
         return self.first_better + self.second_better + self.equal
 
     @property
@@ -72,9 +72,6 @@ def compare_pairs(scores: Sequence[ModelScore], names: Sequence[str]) -> list[Pa
     """Compare all pairs of models of one track that share enough instances (`MIN_SHARED`), at each level.
 
     Models of two tracks saw different texts; an unstated track is one of its own.
-
-    Args:
-        names: the name of each of `scores`.
     """
     adjusted: list[Pair] = []
     for level in Level:
@@ -89,11 +86,7 @@ def compare_pairs(scores: Sequence[ModelScore], names: Sequence[str]) -> list[Pa
 
 
 def compare(one: ModelScore, other: ModelScore, first: str, second: str, level: Level) -> Pair:
-    """Compare two models at one level; without an instance that both share, nothing is compared and p is 1.
-
-    Args:
-        first, second: their names.
-    """
+    """Compare two models at one level; without an instance that both share, nothing is compared and p is 1."""
     # Differences of shares, as multiples of the common denominator.
     whole = math.lcm(one.samples, other.samples)
     differences = []

@@ -231,11 +231,13 @@ def agreement_tables(agreement: Agreement) -> list[tuple[str, Table]]:
         ]
         for item in agreement.pairs
     ]
-    tables = [("Agreement", (header, rows))]
-    if agreement.confusion:
-        matrix = [[f"people: {a}", *(str(agreement.confusion[a, b]) for b in BEST_FIRST)] for a in BEST_FIRST]
-        tables.append(("People against the judge", (["", *(f"judge: {name}" for name in BEST_FIRST)], matrix)))
-    return tables
+    return [("Agreement", (header, rows)), ("People against the judge", confusion_table(agreement.confusion))]
+
+
+def confusion_table(confusion: Counter[tuple[str, str]]) -> Table:
+    """Make the table of (people's category, the judge's) → answers; without rows if there are none."""
+    rows = [[f"people: {a}", *(str(confusion[a, b]) for b in BEST_FIRST)] for a in BEST_FIRST]
+    return ["", *(f"judge: {name}" for name in BEST_FIRST)], rows if confusion else []
 
 
 def column(score: ModelScore, scores: Sequence[ModelScore]) -> str:
@@ -253,18 +255,13 @@ def mark(tally: Tally | None, words: Mapping[str, str] = WORDS) -> str:
     if tally is None:
         return "-"
     if tally.total > 1:
-        return _counts(tally)
+        missing = tally.outcomes[MISSING]
+        if missing == tally.total:
+            return MISSING
+        return _fraction(tally, tally.total - missing) + (f", {missing} {MISSING}" if missing else "")
     [name] = tally.outcomes
     judged = next((label for label in tally.judged if label in BEST_FIRST), "")
     return f"{words.get(name, name)} {judged}".strip()
-
-
-def _counts(tally: Tally) -> str:
-    """Return the reproduced rows of those present, with robust ones in brackets if that number differs."""
-    if tally.outcomes[MISSING] == tally.total:
-        return MISSING
-    missing = f", {tally.outcomes[MISSING]} {MISSING}" if tally.outcomes[MISSING] else ""
-    return _fraction(tally, tally.total - tally.outcomes[MISSING]) + missing
 
 
 def _cell(tally: Tally | None) -> str:
@@ -272,4 +269,5 @@ def _cell(tally: Tally | None) -> str:
 
 
 def _fraction(tally: Tally, whole: int) -> str:
+    """Return the reproduced rows of those present, with robust ones in brackets if that number differs."""
     return f"{tally.reproduced}/{whole}" + (f" ({tally.robust})" if tally.robust != tally.reproduced else "")

@@ -133,11 +133,7 @@ class ModelScore:
         return any(answer.functions for answers in self.answers.values() for answer in answers)
 
     def parts(self, key: str) -> Share:
-        """Return the share of functions or experiments of methods that passed, over all graded answers.
-
-        Args:
-            key: `functions` or `experiments`.
-        """
+        """Return the share of `functions` or `experiments` of methods that passed, over all graded answers."""
         return Share.clustered((name, passed) for name, answer in self._graded() for passed in getattr(answer, key))
 
     @property
@@ -208,12 +204,9 @@ class ModelScore:
 
 
 def score_runs(paths: Sequence[Path], judge_model: str | None = None) -> list[ModelScore]:
-    """Score all models of several run folders, best first.
+    """Score all models of several run folders, best first; runs with equal folder names are named by their paths.
 
-    Runs with equal folder names are named by their paths.
-
-    Args:
-        judge_model: the judge whose judgements count (default: the last one).
+    The judgements of `judge_model` count, or of the last judge.
     """
     names = [path.resolve().name for path in paths]
     scores: list[ModelScore] = []

@@ -173,11 +173,7 @@ FAILURES = ["instance", "model", "outcome", "why"]
 
 
 def failures(path: Path, models: Collection[tuple[str, str, str]] | None = None) -> Iterator[list[str]]:
-    """Yield instance, model, outcome and first fault for each result that is not robust.
-
-    Args:
-        models: model, setting and track of the scores that count (default: all).
-    """
+    """Yield instance, model, outcome and first fault for each result that is not robust, of these `ModelScore.key`s."""
     for row in RunFolder(path).rows():
         if models is not None and (row["model_name_or_path"], row["setting"], row["track"]) not in models:
             continue

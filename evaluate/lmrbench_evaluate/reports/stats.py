@@ -13,9 +13,7 @@ from statistics import NormalDist
 def pass_at_k(samples: int, passed: int, k: int) -> float:
     """Return the unbiased estimate of the chance that one of `k` samples passes (Chen et al. 2021, Eq. 1).
 
-    Args:
-        samples: number of samples of the instance, at least `k`.
-        passed: number of samples that passed.
+    `passed` of the instance's `samples`, at least `k`, have passed.
     """
     if not 1 <= k <= samples:
         raise ValueError(f"pass@{k} needs at least {max(k, 1)} samples, not {samples}")

@@ -37,7 +37,7 @@ class ScoredAnswer(NamedTuple):
     functions: tuple[bool, ...] = ()
     """For each function of a method, whether it passed; empty for a single goal function."""
     experiments: tuple[bool, ...] = ()
-    """For each experiment of a method, whether it passed."""
+    """The same for the experiments of a method."""
     readings: tuple[str, ...] = ()
     """For each altered choice of a counterfactual, the kind of reading (`verdict.choices.READINGS`)."""
     settled: tuple[SettledChoice, ...] = ()
@@ -160,7 +160,10 @@ class Tally:
         return {
             "total": self.total,
             "graded": self.graded,
-            **{str(level): self._level_dict(level) for level in Level},
+            **{
+                str(level): {**share_dict(self.share(level)), "share_of_graded": _rounded(Share(count, self.graded))}
+                for level, count in ((level, self.reached(level)) for level in Level)
+            },
             "outcomes": {name: self.outcomes[name] for name in OUTCOMES if self.outcomes[name]},
             "judge": self.judge_dict() if self.judged else None,
         }
@@ -176,10 +179,6 @@ class Tally:
             "unjudged": self.unjudged,
             "shares": {name: _rounded(Share(self.judged[name], self.judge_base)) for name in BEST_FIRST},
         }
-
-    def _level_dict(self, level: Level) -> dict[str, Any]:
-        share = self.share(level)
-        return {**share_dict(share), "share_of_graded": _rounded(Share(share.part, self.graded))}
 
 
 def share_dict(share: Share) -> dict[str, Any]:

@@ -43,9 +43,7 @@ class Diagnosed(NamedTuple):
 def read_diagnoses(run: Path, model: str | None = None) -> tuple[Judge | None, dict[AnswerKey, Diagnosed]]:
     """Return the model that was asked about a run's failed answers and its diagnoses by answer; (None, {}) if none was.
 
-    Args:
-        model: the model whose diagnoses to read; by default the model, prompt and server that were asked last.
-            Diagnoses of two never mix.
+    By default these are the model, prompt and server that were asked last; diagnoses of two never mix.
     """
     judges = DiagnosisLog.judges(run / FILE)
     chosen = next((item for item in reversed(judges) if model in (None, item.model)), None)

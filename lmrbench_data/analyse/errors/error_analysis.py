@@ -55,12 +55,7 @@ class _Classified(NamedTuple):
 
 
 def analyse_errors(run: Path, *, model: str | None = None, instances: Sequence[str] = ()) -> Analysis:
-    """Collect the error classes of a run's failed answers; no model is asked.
-
-    Args:
-        model: whose diagnoses; by default those of the model that was asked last.
-        instances: only these; all by default.
-    """
+    """Collect the error classes of a run's failed answers (`read_diagnoses`); no model is asked."""
     import pandas as pd
 
     answers = _collect(run, model, instances)
@@ -120,11 +115,7 @@ def _numbers(answers: _Classified, shares: Mapping[ErrorClass, tuple[Share, Shar
 
 
 def _record(key: AnswerKey, diagnosis: Diagnosis | None, reason: str) -> dict[str, Any]:
-    """Return a failed answer, its classes and the evidence.
-
-    Args:
-        reason: why it has no class, if it has none.
-    """
+    """Return a failed answer, its classes and the evidence, or the reason why it has no class."""
     return {
         **dict(zip(_KEYS, key[:5], strict=True)),
         "primary": diagnosis.label if diagnosis else None,
