@@ -49,7 +49,7 @@ def lmr_bench(
     Args:
         setting: context for the model: `standard`, `paper-only`, `paper+goal-file`, `full-repo`.
         track: `paper`, or `contract` to also show the contract.
-        paper: form of the paper: `text` (our summary), `pdf-json`, `pdf-markdown` (from a PDF in the cache) or `none`.
+        paper: form of the paper: `text` (our summary), `pdf-json` (from a PDF in the cache) or `none`.
         paper_pages: pages of the PDF, such as `1-9`; all by default.
         instances: instance ids, as a list or separated by commas; all by default.
         dataset: `embedded`, a folder, or `org/name[@revision]`.

@@ -11,7 +11,7 @@ from ..papers.fetch import PaperStore, paper_key
 from ..papers.parse import PARSER, parse_pdf
 
 #: `text` is our summary, which needs no PDF; `none` leaves the paper out.
-FORMS = ("text", "pdf-json", "pdf-markdown", "none")
+FORMS = ("text", "pdf-json", "none")
 
 
 def paper_text(row: DatasetRow, form: str, pages: str = "") -> str:
@@ -26,7 +26,7 @@ def paper_text(row: DatasetRow, form: str, pages: str = "") -> str:
         ArgumentError: no such form, or pages of a form that has none.
         InputError: the PDF is missing, or cannot be read.
     """
-    if form.startswith("pdf-") and configuration_of(row).is_altered:
+    if form == "pdf-json" and configuration_of(row).is_altered:
         raise ArgumentError(
             "paper", f"{row['instance_id']}: its paper differs from the published PDF; choose text or none"
         )
@@ -34,7 +34,7 @@ def paper_text(row: DatasetRow, form: str, pages: str = "") -> str:
         raise ArgumentError("paper", f"{form!r} is unknown; one of: {', '.join(FORMS)}")
     if form in ("text", "none"):
         if pages:
-            raise ArgumentError("paper_pages", f"the paper as {form!r} has no pages; choose pdf-json or pdf-markdown")
+            raise ArgumentError("paper_pages", f"the paper as {form!r} has no pages; choose pdf-json")
         return row["paper_text"].strip() if form == "text" else ""
     store, key = PaperStore(), paper_key(row)
     sha256 = store.sha256(key)

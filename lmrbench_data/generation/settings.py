@@ -33,8 +33,8 @@ class PromptSettings(RowSettings):
     )
     paper: str = option(
         "text",
-        "Form of the paper: our summary as text, a PDF in the cache as JSON or Markdown, or none.",
-        metavar="<text|pdf-json|pdf-markdown|none>",
+        "Form of the paper: our summary as text, a PDF in the cache as JSON, or none.",
+        metavar="<text|pdf-json|none>",
     )
     paper_pages: str = option("", "Pages of the PDF, such as 1-9 (default: all).")
     max_prompt_tokens: int | None = option(

@@ -293,7 +293,7 @@ def test_options_of_a_run_are_grouped_and_name_their_choices() -> None:
         assert "<function|method|counterfactual|underspecified>" in panels["Sampling"]
     text = in_process("run", "--help").stdout
     assert "--sandbox <auto|docker|bwrap|local|MODULE:NAME>" in text
-    assert "--paper <text|pdf-json|pdf-markdown|none>" in text
+    assert "--paper <text|pdf-json|none>" in text
 
 
 def test_commands_that_do_the_same_have_the_same_options() -> None:

@@ -175,10 +175,10 @@ def test_a_pdf_goes_from_a_file_into_a_prompt(
     with pytest.raises(InputError, match="toy-scale: its PDF is missing; run `lmrbench papers fetch toy-scale`"):
         paper_text(toy_row, "pdf-json")
     PaperStore().put(paper_key(toy_row), pdf.read_bytes(), "a test")
-    text = paper_text(toy_row, "pdf-markdown", "1")
+    text = paper_text(toy_row, "pdf-json", "1")
     assert "A Method, Part 1" in text
     PaperStore().path(paper_key(toy_row)).chmod(0o444)
-    assert paper_text(toy_row, "pdf-markdown", "1") == text, "from the cache"
+    assert paper_text(toy_row, "pdf-json", "1") == text, "from the cache"
     assert "Part 2" in paper_text(toy_row, "pdf-json")
 
 
