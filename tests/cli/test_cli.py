@@ -275,7 +275,7 @@ def test_short_descriptions_are_whole() -> None:
 
 def test_commands_of_maintainers_stand_apart_in_the_help() -> None:
     apart = {path for path, command in all_commands() if getattr(command, "rich_help_panel", "") == "Maintain"}
-    groups = {("dataset", "push"), ("images", "push"), ("tasks", "page")}
+    groups = {("dataset", "push"), ("tasks", "page")}
     assert apart == {("verify",), ("space",), *groups}
     for group, name in groups:
         assert re.search(rf"\nMaintain:\n  {name} ", in_process(group, "--help").stdout)
