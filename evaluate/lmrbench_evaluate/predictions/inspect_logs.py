@@ -4,7 +4,6 @@ A sample without an answer, such as one that failed, gives no row: `inspect eval
 """
 
 import logging
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from inspect_ai.model import ModelOutput
 
 TASK = "lmr_bench"
-#: How a log in JSON begins.
-_JSON = re.compile(rb'\s*\{\s*"version":\s*\d+,\s*"status":')
 _NEEDED = "`pip install 'lmrbench-data[inspect]'` reads Inspect's logs"
 #: What a log holds beside the answers.
 _UNREAD = {"messages", "events", "store", "attachments"}
@@ -26,11 +23,8 @@ _log = logging.getLogger(__name__)
 
 
 def is_log(path: Path) -> bool:
-    """Return whether a file is a log, by its name or, in JSON, by its beginning."""
-    if path.suffix != ".json" or not path.is_file():
-        return path.suffix == ".eval" and path.is_file()
-    with path.open("rb") as file:
-        return bool(_JSON.match(file.read(100)))
+    """Return whether a file is a log."""
+    return path.suffix == ".eval" and path.is_file()
 
 
 def logs_in(folder: Path) -> list[Path]:

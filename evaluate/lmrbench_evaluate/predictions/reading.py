@@ -11,7 +11,7 @@ import reprlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.names import MAX_NAME, clean_name
@@ -121,8 +121,10 @@ def prediction_of(place: str, raw: Any, instances: Collection[str], dataset: str
     except ValueError as error:
         return BadRow(place, f"model_name_or_path or setting {error}")
     form, content, problem = _answer(raw)
+    # As JSON, with times and the like as text.
+    metadata = json.loads(json.dumps(metadata, default=str)) if isinstance(metadata, dict) else None
     names = str(instance_id), model, form, content, sample or 0, setting, track or UNSTATED
-    return Prediction(*names, _metadata(metadata), problem)
+    return Prediction(*names, metadata, problem)
 
 
 def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -172,8 +174,3 @@ def _files(value: Any) -> tuple[str, str]:
 def _kind(value: Any) -> str:
     names = {"dict": "an object", "list": "a list", "str": "text", "bool": "true or false", "NoneType": "null"}
     return names.get(type(value).__name__, "a number" if isinstance(value, int | float) else type(value).__name__)
-
-
-def _metadata(value: Any) -> dict[str, Any] | None:
-    """Return metadata as JSON, with times and the like as text; None if it is not an object."""
-    return cast("dict[str, Any]", json.loads(json.dumps(value, default=str))) if isinstance(value, dict) else None

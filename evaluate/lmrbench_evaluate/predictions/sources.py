@@ -58,43 +58,43 @@ def check_source(source: Source) -> None:
     Raises:
         InputError: it is neither a word, a file, a folder of logs, the name of a Hub dataset, nor rows.
     """
-    if not isinstance(source, str | Path):
-        if isinstance(source, Mapping | bytes) or not isinstance(source, Iterable):
-            raise InputError(f"predictions: must be a path or rows, not {type(source).__name__}")
-        return
-    source, kinds = str(source), ", ".join(SUFFIXES)
-    path = Path(source)
-    if source in WORDS or path.is_file() or (path.is_dir() and logs_in(path)):
-        return
-    if path.is_dir():
-        raise InputError(f"predictions {source!r}: is a directory without Inspect's logs; name a file in it ({kinds})")
-    if path.exists():
-        raise InputError(f"predictions {source!r}: not a regular file; save the rows to a file first")
-    if source.endswith(SUFFIXES) or not HUB_NAME.fullmatch(source):
-        raise InputError(f"predictions {source!r}: no such file; expected {kinds}, org/name, `gold` or `masked`")
+    if not (isinstance(source, str) and source in WORDS):
+        _open_source(source)
 
 
 def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
-    """Yield place and row of everything in a checked source; a row is any JSON value or a BadRow.
+    """Yield place and row of everything in a source that is no word; a row is any JSON value or a BadRow.
 
     Raises:
         InputError: the source as a whole cannot be read.
     """
-    rows: Iterable[tuple[str, Any]]
-    if not isinstance(source, str | Path):
-        frame: Any = source
-        records: Iterable[Any] = frame.to_dict("records") if hasattr(source, "columns") else frame
-        rows = ((f"row {index}", row) for index, row in enumerate(records))
-    elif (path := Path(source)).is_dir():
-        rows = log_rows(logs_in(path))
-    else:
-        rows = _file_rows(path, str(path)) if path.is_file() else _hub_rows(str(source))
-    for place, row in rows:
+    for place, row in _open_source(source):
         try:
             row = replace(row, place=place) if isinstance(row, BadRow) else _plain(row)
         except ValueError as error:
             row = BadRow(place, str(error))
         yield place, row
+
+
+def _open_source(source: Source) -> Iterable[tuple[str, Any]]:
+    if not isinstance(source, str | Path):
+        if isinstance(source, Mapping | bytes) or not isinstance(source, Iterable):
+            raise InputError(f"predictions: must be a path or rows, not {type(source).__name__}")
+        frame: Any = source
+        records = frame.to_dict("records") if hasattr(frame, "columns") else frame
+        return ((f"row {index}", row) for index, row in enumerate(records))
+    path, name, kinds = Path(source), str(source), ", ".join(SUFFIXES)
+    if path.is_file():
+        return _file_rows(path, name)
+    if path.is_dir():
+        if logs := logs_in(path):
+            return log_rows(logs)
+        raise InputError(f"predictions {name!r}: is a directory without Inspect's logs; name a file in it ({kinds})")
+    if path.exists():
+        raise InputError(f"predictions {name!r}: not a regular file; save the rows to a file first")
+    if name.endswith(SUFFIXES) or not HUB_NAME.fullmatch(name):
+        raise InputError(f"predictions {name!r}: no such file; expected {kinds}, org/name, `gold` or `masked`")
+    return _hub_rows(name)
 
 
 def first_columns(source: Source) -> tuple[str, ...]:

@@ -6,9 +6,8 @@ Results are copied unchanged, so each answer counts exactly once and nothing is 
 import itertools
 import logging
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InputError
 
@@ -38,10 +37,16 @@ def merge_runs(parts: Sequence[Path], out: Path) -> RunFolder:
     folders = [RunFolder(path) for path in parts]
     if out.resolve() in {path.resolve() for path in parts}:
         raise ArgumentError("out", f"{out}: is one of the runs to be merged; choose another name")
-    facts = [folder.facts for folder in folders]
-    _check_alike(parts, facts)
-    identity = {name: facts[0][name] for name in _KEPT if name in facts[0]} | {"scope": _scope(parts, facts)}
-    for key in ("difficulties", "images"):
+    facts, owner = [folder.facts for folder in folders], dict[str, Path]()
+    for path, part in zip(parts, facts, strict=True):
+        for name in _EQUAL:
+            if part.get(name) != facts[0].get(name):
+                raise InputError(f"{path} and {parts[0]} differ in {name}; only runs with equal settings can be merged")
+        if twice := sorted(owner.keys() & part["scope"].keys()):  # which result would count?
+            raise InputError(f"{path}: instance {twice[0]} is in {owner[twice[0]]}, too; name each run once")
+        owner |= dict.fromkeys(part["scope"], path)
+    identity = {name: facts[0][name] for name in _KEPT if name in facts[0]}
+    for key in ("scope", "difficulties", "images"):
         identity[key] = {name: value for part in facts for name, value in part.get(key, {}).items()}
     with RunWriter.open(out, identity) as writer:
         writer.update(complete=False)
@@ -51,40 +56,16 @@ def merge_runs(parts: Sequence[Path], out: Path) -> RunFolder:
                 writer.add_result(row)
             if (folder.path / LOGS).is_dir():
                 shutil.copytree(folder.path / LOGS, out / LOGS, dirs_exist_ok=True)
-        writer.update(**_totals(folders, facts))
+        if open_parts := [str(folder.path) for folder in folders if _is_open(folder)]:
+            _log.warning("not complete: %s; re-run, or evaluate into the merged folder", ", ".join(open_parts))
+        writer.update(
+            complete=not open_parts,
+            bad_rows=list(dict.fromkeys(row for part in facts for row in part.get("bad_rows", ()))),
+            started_at=min(part["started_at"] for part in facts),
+            finished_at=max((part["finished_at"] for part in facts if "finished_at" in part), default=None),
+            merged=[part["run_id"] for part in facts],
+        )
     return writer.folder
-
-
-def _check_alike(parts: Sequence[Path], facts: Sequence[Mapping[str, Any]]) -> None:
-    """Raise InputError unless results of the parts can be mixed."""
-    for path, part in zip(parts, facts, strict=True):
-        for name in _EQUAL:
-            if part.get(name) != facts[0].get(name):
-                raise InputError(f"{path} and {parts[0]} differ in {name}; only runs with equal settings can be merged")
-
-
-def _scope(parts: Sequence[Path], facts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the instances of all parts with their categories; InputError if two have one: which result would count?"""
-    owner: dict[str, Path] = {}
-    for path, part in zip(parts, facts, strict=True):
-        if twice := sorted(owner.keys() & part["scope"].keys()):
-            raise InputError(f"{path}: instance {twice[0]} is in {owner[twice[0]]}, too; name each run once")
-        owner |= dict.fromkeys(part["scope"], path)
-    return {name: category for part in facts for name, category in part["scope"].items()}
-
-
-def _totals(folders: Sequence[RunFolder], facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the facts that are computed from all parts."""
-    if open_parts := [str(folder.path) for folder in folders if _is_open(folder)]:
-        _log.warning("not complete: %s; re-run, or evaluate into the merged folder", ", ".join(open_parts))
-    bad_rows = dict.fromkeys(row for part in facts for row in part.get("bad_rows", ()))
-    return {
-        "complete": not open_parts,
-        "bad_rows": list(bad_rows),
-        "started_at": min(part["started_at"] for part in facts),
-        "finished_at": max((part["finished_at"] for part in facts if "finished_at" in part), default=None),
-        "merged": [part["run_id"] for part in facts],
-    }
 
 
 def _is_open(folder: RunFolder) -> bool:

@@ -4,6 +4,7 @@ import hashlib
 import io
 import logging
 import os
+from collections import deque
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -99,17 +100,12 @@ def build_image(api: Any, environment: Environment) -> str:
 
 def _follow(lines: Iterable[Mapping[str, Any]], action: str) -> None:
     """Log the steps of a build or pull; its error is an InfraError."""
-    recent: list[str] = []
-    last_status = ""
+    recent: deque[str] = deque(maxlen=5)
     for line in lines:
-        text = str(line.get("stream", "")).strip()
-        status = str(line.get("status", ""))
-        if text:
-            recent = [*recent[-4:], text]
-            if text.startswith("Step "):
-                _log.info("  %s", text)
-        if status and status != last_status and not line.get("id"):
-            _log.info("  %s", status)
-        last_status = status or last_status
         if "error" in line:
             raise InfraError(f"{action} failed: {line['error']} (after: {' | '.join(recent)[-400:]})")
+        text = str(line.get("stream") or ("" if "id" in line else line.get("status", ""))).strip()
+        if text and text not in recent:
+            recent.append(text)
+            if "status" in line or text.startswith("Step "):
+                _log.info("  %s", text)

@@ -81,13 +81,10 @@ def record_seeds(
     returned = {(frame.case, frame.seed) for frame in frames if frame.kind == "output"}
     if lacking := [run for run in runs if run not in returned]:
         case, seed = lacking[0]
-        how = next((_reason(frame) for frame in frames if (frame.case, frame.seed) == lacking[0]), "")
-        how = how or f"its sandbox ended with {outcome.ended} after {outcome.duration_s:.0f} s"
+        how = f"its sandbox ended with {outcome.ended} after {outcome.duration_s:.0f} s"
+        if frame := next((frame for frame in frames if (frame.case, frame.seed) == lacking[0]), None):
+            facts = read_json(frame.payload)
+            how = " ".join(f"{facts.get('type', frame.kind)}: {facts.get('message', facts)}".split())[:300]
         problem = f"the reference does not return from case_{case} on seed {seed} ({len(lacking)} of {len(runs)} runs)"
         raise BadReferenceError(f"{row['instance_id']}: {problem}: {how}; fix the task")
     return frames
-
-
-def _reason(frame: Frame) -> str:
-    facts = read_json(frame.payload)
-    return " ".join(f"{facts.get('type', frame.kind)}: {facts.get('message', facts)}".split())[:300]
