@@ -54,12 +54,6 @@ def test_a_report_has_a_table_of_functions_and_one_level(run: lmr.Run) -> None:
     assert "functions" not in lmr.report(single).to_dict()["scores"][0]
 
 
-def test_runs_on_different_configurations_are_refused(run: lmr.Run) -> None:
-    single = write_run(run.path.parent / "other", [result("a-one", "passed")])
-    with pytest.raises(InputError, match=r"run is on method of .*other is on function of "):
-        lmr.report(run, single)
-
-
 def test_show_and_the_page_list_functions_and_differences(run: lmr.Run) -> None:
     shown = in_process("show", str(run.path), "toy-method", "--model", "size").stdout
     assert "2 of 3 passed" in shown

@@ -213,13 +213,15 @@ def test_pass_at_k_goes_up_to_all_samples(tmp_path: Path) -> None:
     assert score["pass_at_k"]["robust"] == {"1": 0.1429, "2": 0.2857, "5": 0.7143, "7": 1.0}
 
 
-def test_runs_on_two_datasets_are_refused(tmp_path: Path) -> None:
+def test_runs_on_two_datasets_or_configurations_are_refused(tmp_path: Path) -> None:
     one = write_run(tmp_path / "one", [result("a-one", "passed")])
-    other = write_run(tmp_path / "two", [result("a-one", "passed")], dataset_sha256="1" * 64, benchmark_version="2.0")
-    done = command(one, other)
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert f"{one} is on function of embedded 1.0 (000000000000), {other} is on function of embedded 2.0" in done.stderr
+    for config, number in (("function", "1"), ("method", "0")):
+        facts = {"dataset_sha256": number * 64, "config": config, "benchmark_version": "2.0"}
+        other = write_run(tmp_path / config, [result("a-one", "passed")], **facts)
+        done = command(one, other)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        where = f"{one} is on function of embedded 1.0 (000000000000), {other} is on {config} of embedded 2.0"
+        assert where in done.stderr
 
 
 def test_cost_tokens_and_time_come_from_metadata_and_a_success_has_its_price(tmp_path: Path) -> None:
