@@ -48,7 +48,7 @@ test-fast: $(VENV)/dev.installed
 test-minimum:
 	$(PYTHON) -m venv build/minimum
 	build/minimum/bin/pip install --quiet uv
-	VIRTUAL_ENV=build/minimum build/minimum/bin/uv pip install --resolution lowest-direct -e '.[report,papers,ray]'
+	VIRTUAL_ENV=build/minimum build/minimum/bin/uv pip install --resolution lowest-direct -e '.[report,ray]'
 	VIRTUAL_ENV=build/minimum build/minimum/bin/uv pip install -e '.[local]' \
 		hypothesis libcst 'pytest<9' pytest-timeout pytest-xdist selenium
 	build/minimum/bin/pytest -n $(JOBS) --dist worksteal -m "$(FAST)"

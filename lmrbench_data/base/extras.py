@@ -7,7 +7,6 @@ from .errors import InputError
 #: Extra → its modules (pyproject.toml).
 EXTRAS = {
     "report": ("matplotlib", "statsmodels", "markdown_it", "mdit_py_plugins", "latex2mathml", "nh3", "pygments"),
-    "papers": ("pymupdf4llm",),
     "ray": ("ray",),
 }
 

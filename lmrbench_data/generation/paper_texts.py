@@ -41,11 +41,11 @@ def paper_text(row: DatasetRow, form: str, pages: str = "") -> str:
     if not sha256:
         how = f"`lmrbench papers fetch {row['instance_id']}` or `lmrbench papers add {row['instance_id']} FILE`"
         raise InputError(f"{row['instance_id']}: its PDF is missing; run {how}")
-    name = hashlib.sha256(f"{sha256} {PARSER} {form} {pages}".encode()).hexdigest()
+    name = hashlib.sha256(f"{sha256} {PARSER} {pages}".encode()).hexdigest()
     kept = cache_folder() / "papers" / "parsed" / f"{name}.txt"
     try:
         return kept.read_text(encoding="utf-8")
     except (OSError, ValueError):
-        text = parse_pdf(store.path(key), form, pages)
+        text = parse_pdf(store.path(key), pages)
     write_atomically(kept, text)
     return text

@@ -199,5 +199,5 @@ def add_pdf(store: PaperStore, key: str, file: Path) -> str:
     """Add a readable PDF of the user's own and return its hash."""
     if file.stat().st_size > MAX_BYTES:
         raise InputError(f"{file}: larger than {MAX_BYTES // 2**20} MiB")
-    parse_pdf(file, "pdf-json")
+    parse_pdf(file)
     return store.put(key, file.read_bytes(), str(file))

@@ -1,4 +1,4 @@
-"""Turn a PDF into text for a prompt: pages, blocks and lines with font sizes (PyMuPDF), or Markdown (pymupdf4llm).
+"""Turn a PDF into text for a prompt: JSON with pages, blocks and lines with font sizes.
 
 Text stands in the order of the PDF; words broken by a line end are joined; formulas stay as PyMuPDF extracts them.
 Lines keep their font size, which distinguishes headings. A PDF is untrusted: a child process with limits on time and
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import InputError
-from ..base.extras import require_extra
 from ..base.limited_calls import Limits, call_limited
 
 #: Changes whenever the text of a PDF changes.
@@ -21,18 +20,11 @@ PARSER = "3"
 LIMITS = Limits(cpu_s=240, wall_s=300, memory_bytes=3 * 1024**3, reply_bytes=64 * 1024**2)
 
 
-def parse_pdf(path: Path, form: str, pages: str = "") -> str:
-    """Return the text of a PDF.
-
-    Args:
-        form: `pdf-json` or `pdf-markdown`.
-        pages: such as `1-9` or `1-9,12`; all by default.
-    """
-    if form == "pdf-markdown":
-        require_extra("papers", "a PDF as Markdown")
+def parse_pdf(path: Path, pages: str = "") -> str:
+    """Return the text of a PDF, of pages such as `1-9` or `1-9,12`, or of all."""
     chosen = _page_numbers(pages)
     try:
-        return call_limited(read_pdf, str(path), form, chosen, limits=LIMITS)
+        return call_limited(read_pdf, str(path), chosen, limits=LIMITS)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
@@ -51,21 +43,21 @@ def _page_numbers(pages: str) -> list[list[int]]:
 # --- in the child -----------------------------------------------------------------------------------------------------
 
 
-def read_pdf(path: str, form: str, pages: Sequence[Sequence[int]]) -> str:
+def read_pdf(path: str, pages: Sequence[Sequence[int]]) -> str:
     """Return the text of a PDF; for `call_limited`."""
     import pymupdf
 
     pymupdf.TOOLS.mupdf_display_errors(False)
     try:
         with pymupdf.open(path, filetype="pdf") as document:
-            return _read(document, form, pages)
+            return _read(document, pages)
     except InputError:
         raise
     except Exception as error:  # a damaged file may raise anything
         raise InputError(f"is damaged or not a PDF ({type(error).__name__})") from error
 
 
-def _read(document: Any, form: str, pages: Sequence[Sequence[int]]) -> str:
+def _read(document: Any, pages: Sequence[Sequence[int]]) -> str:
     if not document.is_pdf:  # MuPDF also reads web pages
         raise InputError("is damaged or not a PDF")
     if document.needs_pass:
@@ -74,18 +66,11 @@ def _read(document: Any, form: str, pages: Sequence[Sequence[int]]) -> str:
     wanted = [number for first, last in pages for number in range(first, last + 1)] or list(range(1, count + 1))
     if not wanted or max(wanted) > count:
         raise InputError(f"has only {count} pages")
-    if form == "pdf-markdown":
-        import pymupdf4llm
-
-        text = str(pymupdf4llm.to_markdown(document, pages=[n - 1 for n in wanted], show_progress=False)).strip()
-    else:
-        parsed = [{"page": number, "blocks": _blocks(document[number - 1])} for number in wanted]
-        content = {"title": (document.metadata or {}).get("title") or "", "pages": parsed}
-        has_text = any(page["blocks"] for page in parsed)
-        text = json.dumps(content, ensure_ascii=False, separators=(",", ":")) if has_text else ""
-    if not text:
+    parsed = [{"page": number, "blocks": _blocks(document[number - 1])} for number in wanted]
+    if not any(page["blocks"] for page in parsed):
         raise InputError("contains no text; scanned PDFs cannot be read")
-    return text
+    content = {"title": (document.metadata or {}).get("title") or "", "pages": parsed}
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 
 def _blocks(page: Any) -> list[dict[str, Any]]:

@@ -10,7 +10,6 @@ import pymupdf
 import pytest
 
 from lmrbench_data.base.errors import InfraError, InputError
-from lmrbench_data.base.extras import EXTRAS
 from lmrbench_data.generation.paper_texts import paper_text
 from lmrbench_data.papers.fetch import TRIES, PaperStore, fetch_missing, fetch_pdf, paper_key
 from lmrbench_data.papers.parse import parse_pdf
@@ -50,7 +49,7 @@ def pdf(tmp_path: Path) -> Path:
 
 
 def test_columns_hyphens_and_sizes(pdf: Path) -> None:
-    parsed = json.loads(parse_pdf(pdf, "pdf-json", "1"))
+    parsed = json.loads(parse_pdf(pdf, "1"))
     assert parsed["title"] == "A Method"
     [page] = parsed["pages"]
     lines = [line for block in page["blocks"] for line in block["lines"]]
@@ -62,17 +61,15 @@ def test_columns_hyphens_and_sizes(pdf: Path) -> None:
     assert {line["text"]: line["size"] for line in lines}["A Method, Part 1"] == 20.0
 
 
-def test_pages_are_chosen_and_markdown_has_headings(pdf: Path) -> None:
-    text = parse_pdf(pdf, "pdf-json", "2-3")
+def test_pages_are_chosen(pdf: Path) -> None:
+    text = parse_pdf(pdf, "2-3")
     assert "Part 1" not in text
     assert "Part 2" in text
-    markdown = parse_pdf(pdf, "pdf-markdown", "1")
-    assert any(line.startswith("#") and "A Method, Part 1" in line for line in markdown.splitlines())
     for pages in ("0", "3-2", "1-", "x", "1;2"):
         with pytest.raises(InputError, match="expected numbers and ranges"):
-            parse_pdf(pdf, "pdf-json", pages)
+            parse_pdf(pdf, pages)
     with pytest.raises(InputError, match="has only 3 pages"):
-        parse_pdf(pdf, "pdf-json", "2-9")
+        parse_pdf(pdf, "2-9")
 
 
 BAD = {
@@ -84,16 +81,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_unreadable_pdf_is_one_line(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_pdf_is_one_line(name: str, tmp_path: Path) -> None:
     make, message = BAD[name]
     path = tmp_path / "bad.pdf"
     path.write_bytes(make())
     with pytest.raises(InputError, match=message) as caught:
-        parse_pdf(path, "pdf-json")
+        parse_pdf(path)
     assert "\n" not in str(caught.value)
-    monkeypatch.setitem(EXTRAS, "papers", ("not_there_at_all",))
-    with pytest.raises(InputError, match="a PDF as Markdown needs the extra `papers`"):
-        parse_pdf(path, "pdf-markdown")
 
 
 # --- fetching ---------------------------------------------------------------------------------------------------------
