@@ -105,12 +105,7 @@ class Asking:
         return self.summary
 
     async def _work(self, job: Vote) -> str:
-        """Ask one question, unless its outcome is certain.
-
-        Raises:
-            CostLimitError: the budget does not allow another question.
-            RequestError: there is no reply.
-        """
+        """Ask one question, unless its outcome is certain; RequestError or CostLimitError if there is no reply."""
         try:
             question = await self._question(job)
         except MalformedAnswerError:
@@ -166,11 +161,7 @@ class Asking:
         return label
 
     async def _read_reply(self, question: Question, completions: list[Completion]) -> Reply:
-        """Ask until a reply can be read, and say each time why the last one could not.
-
-        Args:
-            completions: receives each completion.
-        """
+        """Ask until a reply can be read, and say why the last one could not; `completions` receives each."""
         messages, problem = question.messages, ""
         for _ in range(ATTEMPTS):
             try:

@@ -90,11 +90,7 @@ Form = TypeVar("Form", bound=Reply)
 
 
 def read_reply(text: str, form: type[Form]) -> Form:
-    """Return the statement in a reply.
-
-    Raises:
-        UnreadableError: the reply is not one JSON object, or not one of this form.
-    """
+    """Return the statement in a reply; UnreadableError if the reply is not one JSON object of this form."""
     answer = text.strip()
     if not answer.startswith("{"):  # many servers leave out the mark that begins thoughts
         answer = _THOUGHTS_END.split(answer)[-1].strip()

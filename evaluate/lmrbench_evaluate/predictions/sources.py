@@ -53,21 +53,13 @@ def source_name(source: Source) -> str:
 
 
 def check_source(source: Source) -> None:
-    """Fail early if a source cannot exist.
-
-    Raises:
-        InputError: it is neither a word, a file, a folder of logs, the name of a Hub dataset, nor rows.
-    """
+    """Raise InputError unless a source is a word, a file, a folder of logs, the name of a Hub dataset, or rows."""
     if not (isinstance(source, str) and source in WORDS):
         _open_source(source)
 
 
 def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
-    """Yield place and row of everything in a source that is no word; a row is any JSON value or a BadRow.
-
-    Raises:
-        InputError: the source as a whole cannot be read.
-    """
+    """Yield place and row of everything in a source that is no word; a row is any JSON value or a BadRow."""
     for place, row in _open_source(source):
         try:
             row = replace(row, place=place) if isinstance(row, BadRow) else _plain(row)
@@ -106,11 +98,7 @@ def first_columns(source: Source) -> tuple[str, ...]:
 
 
 def _plain(value: Any, depth: int = MAX_DEPTH) -> Any:
-    """Return a value as JSON has it, where possible: text for bytes, numbers for NumPy's, None for missing values.
-
-    Raises:
-        ValueError: an object in it has a key twice.
-    """
+    """Return a value as JSON has it, where possible, and None for missing ones; ValueError if a key stands twice."""
     if isinstance(value, BadRow):
         raise ValueError(value.reason)
     if hasattr(value, "tolist"):

@@ -111,11 +111,7 @@ def _mention(goals: Collection[str]) -> re.Pattern[str]:
 
 
 def join_blocks(blocks: Sequence[Block], chosen: Collection[int]) -> tuple[dict[int, str], str]:
-    """Return number → code of the chosen blocks with the support before each, and a note on the blocks left out.
-
-    Args:
-        chosen: the numbers of the blocks that define the goal functions.
-    """
+    """Return number → code of the chosen blocks with the support before each, and a note on the blocks left out."""
     codes, waiting, left_out = {}, list[Block](), list[str]()
     for block in blocks:
         if block.number in chosen:

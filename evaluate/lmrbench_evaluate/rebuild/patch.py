@@ -73,11 +73,7 @@ def is_cache(name: str) -> bool:
 
 
 def _apply_or_repair(patch: str, files: Mapping[str, File], folder: Path) -> tuple[Mapping[str, File], list[str]]:
-    """Write the files and apply a patch: as they are, or without carriage returns at the ends of lines.
-
-    Returns:
-        The files as they were written, and a line for what was ignored and for what was left out.
-    """
+    """Write and patch the files, if need be without carriage returns; return what was written, and notes."""
     unix_patch = re.sub(r"\r+(?=\n)", "", patch)
     unix_files = {name: file._replace(data=file.data.replace(b"\r\n", b"\n")) for name, file in files.items()}
     versions: list[tuple[str, Mapping[str, File], list[str]]] = [(patch, files, [])]

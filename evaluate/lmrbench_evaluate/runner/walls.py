@@ -43,11 +43,7 @@ class Walls(NamedTuple):
 
 
 def enter() -> None:
-    """Take the rights to build walls: an ordinary user goes on in a child, process 1 of a user and a PID namespace.
-
-    Raises:
-        OSError: the machine or the engine refuses it.
-    """
+    """Take the rights to build walls, or raise OSError: an ordinary user goes on as process 1 of new namespaces."""
     user, group = os.geteuid(), os.getegid()
     if user == 0:
         return

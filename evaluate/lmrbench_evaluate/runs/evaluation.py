@@ -177,11 +177,7 @@ def _plan(keys: Sequence[AnswerKey], writer: RunWriter, summary: RunSummary) -> 
 
 
 def select(rows: Sequence[DatasetRow], instances: Sequence[str], categories: Sequence[str]) -> dict[str, DatasetRow]:
-    """Return the chosen rows by instance id.
-
-    Raises:
-        ArgumentError: an instance or category is unknown, or no instance is in the chosen categories.
-    """
+    """Return the chosen rows by instance id; ArgumentError if a name is unknown or no row is left."""
     known = {row["instance_id"]: row for row in rows}
     check_instances(instances, known)
     available = sorted({row["category"] for row in rows})

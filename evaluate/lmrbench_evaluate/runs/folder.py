@@ -56,11 +56,7 @@ class RunFolder:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """run.json: dataset, sandbox, limits, versions, times.
-
-        Raises:
-            InputError: it is missing or damaged.
-        """
+        """run.json: dataset, sandbox, limits, versions, times; InputError if it is missing or damaged."""
         stored = self.path / FACTS
         try:
             facts: Any = json.loads(stored.read_text(encoding="utf-8"))

@@ -27,11 +27,7 @@ _OTHER_FILES = ("/etc/ld.so.cache", "/usr/share/zoneinfo", "/sys/devices/system/
 
 
 def system_mounts(own: Path | None = None) -> list[str]:
-    """Return bwrap's options for the system and the standard library.
-
-    Args:
-        own: a folder of tasks that must not be visible.
-    """
+    """Return bwrap's options for the system and the standard library, without a folder of `own` tasks."""
     python = Path(os.path.realpath(_interpreter()))
     folders = [Path(name) for name in _system_folders()]
     folders += [Path(part) for part in os.environ.get(FOLDERS_VARIABLE, "").split(":") if part]
@@ -55,11 +51,7 @@ def system_mounts(own: Path | None = None) -> list[str]:
 
 
 def package_mounts(requirements: Iterable[str]) -> list[str]:
-    """Return bwrap's options for these packages and those that they need.
-
-    Raises:
-        InfraError: the files of a package are unknown.
-    """
+    """Return bwrap's options for these packages and those that they need."""
     folder = Path(_HOME, "lib", f"python{sys.version_info.major}.{sys.version_info.minor}", "site-packages")
     sources: dict[str, Path] = {}
     for distribution in _closure(requirements):
@@ -75,11 +67,7 @@ def configuration() -> bytes:
 
 
 def top_level(distribution: metadata.Distribution) -> list[str]:
-    """Return the files and folders of a package in site-packages.
-
-    Raises:
-        InfraError: the package does not list them.
-    """
+    """Return the files and folders of a package in site-packages; InfraError if it does not list them."""
     if distribution.files is None:
         raise InfraError(f"the files of {distribution.name} are unknown; install it with pip")
     names = {path.parts[0] for path in distribution.files}

@@ -114,11 +114,7 @@ class ChildSandbox(Sandbox):
 
 
 def find_environment(tag: str, benchmark: Path | None = None) -> Environment:
-    """Return the environment with this image tag or, if its content has changed, the one with its name.
-
-    Raises:
-        InfraError: this installation and the benchmark do not have it.
-    """
+    """Return the environment with this image tag or, if its content has changed, name; InfraError if there is none."""
     name = tag.partition("/")[2].partition(":")[0]
     known = [item for item in known_environments(benchmark) if item.name == name]
     if not known:

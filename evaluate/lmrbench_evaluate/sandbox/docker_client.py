@@ -151,14 +151,7 @@ class StreamReader:
         return pieces
 
     def pieces(self, deadline: float) -> Iterator[tuple[bool, bytes]]:
-        """Yield (is stdout, data) until the end.
-
-        Args:
-            deadline: in `time.monotonic()`.
-
-        Raises:
-            TimeoutError: the deadline has passed.
-        """
+        """Yield (is stdout, data) until the end; TimeoutError after the deadline, in `time.monotonic()`."""
         while (rest := deadline - time.monotonic()) > 0:
             found = self.read(rest)
             if found is None:
@@ -177,11 +170,7 @@ def cpu_seconds(api: Any, container: str) -> float:
 
 
 def remove_all(api: Any, run_id: str) -> bool:
-    """Remove all containers of a run, running or not; return whether none is left.
-
-    Raises:
-        InfraError: the daemon does not answer.
-    """
+    """Remove all containers of a run, running or not; return whether none is left, or raise InfraError."""
     with engine_errors("Docker engine"):
         for pause in (0.0, 0.2, 1.0):  # a removal begun elsewhere takes its time
             time.sleep(pause)
@@ -204,11 +193,7 @@ def remove(api: Any, container: str) -> None:
 
 
 def end_of_container(api: Any, container: str, log: str) -> tuple[Ended, str]:
-    """Return how a container ended, once its output has ended, and a line about it.
-
-    Raises:
-        InfraError: it was stopped from outside.
-    """
+    """Return how a container ended, and a line about it; InfraError if it was stopped from outside."""
     ended_at = time.monotonic()
     code = api.wait(container, timeout=API_TIMEOUT_S)["StatusCode"]
     problem = f"exit {code}: {log.strip()[-300:]}"

@@ -22,11 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 def ensure_image(api: Any, tag: str, benchmark: Path | None = None) -> str:
-    """Return the daemon's id of an image; pull or build it first if it is missing.
-
-    Raises:
-        InfraError: it is neither here nor in the registry, and no known environment builds it.
-    """
+    """Return the daemon's id of an image, pulled or built first if it is missing; InfraError if neither is possible."""
     if identity := image_id(api, tag):
         return identity
     environment = next((item for item in known_environments(benchmark) if item.tag == tag), None)

@@ -54,11 +54,7 @@ class Zygote:
     """Runs one answer at a time on a host."""
 
     def __init__(self, host: Host) -> None:
-        """Wait until it has built walls, around nothing.
-
-        Raises:
-            GoneError: the machine or the engine refuses them, or the zygote did not start.
-        """
+        """Wait until it has built walls, around nothing; GoneError if the machine refuses them or it did not start."""
         self._host, self._buffer, self._errors = host, bytearray(), ""
         #: CPU seconds that the host counts and the zygote does not; unknown until there are walls.
         self._uncounted: float | None = None
@@ -75,11 +71,7 @@ class Zygote:
         self._report: tuple[int, int] | None = None
 
     def run(self, modules: Sequence[str], workspace: bytes, limits: Limits) -> tuple[Outcome, bool]:
-        """Run one answer, as `SharedSandbox.run`; return its outcome, and whether the zygote can take another.
-
-        Raises:
-            GoneError: the zygote ended before it took the answer.
-        """
+        """Run one answer, as `SharedSandbox.run`; return its outcome, and whether the zygote can take another."""
         self._begin()
         host = self._host
         host.send(json.dumps({"modules": modules, "size": len(workspace)}).encode("ascii") + b"\n" + workspace)

@@ -28,11 +28,7 @@ class TooLargeError(ValueError):
 
 
 def first_difference(expected: Any, actual: Any, comparison: Comparison) -> str | None:
-    """Return the first difference of `actual` from `expected`; None if they are equal.
-
-    Raises:
-        TooLargeError: the comparison takes more than `MAX_WORK`.
-    """
+    """Return the first difference from `expected`, None if there is none; TooLargeError after `MAX_WORK`."""
     walk = _Walk(comparison)
     if comparison.unordered and isinstance(expected, (list, tuple)) and type(expected) is type(actual):
         return walk.unordered(expected, actual)

@@ -82,11 +82,7 @@ class Table:
 
 
 def read_frames(stream: bytes) -> Iterator[Frame]:
-    """Yield the frames of a stream in order.
-
-    Raises:
-        StreamError: a frame is malformed; those before it have been yielded.
-    """
+    """Yield the frames of a stream in order; StreamError at the first that is malformed."""
     position = count = 0
     while position < len(stream):
         count += 1
@@ -125,11 +121,7 @@ def read_json(payload: bytes) -> dict[str, Any]:
 
 
 def decode(payload: bytes) -> Any:
-    """Decode a value of `runner/encoding.py`, with `Array` and `Table` in place of library objects.
-
-    Raises:
-        StreamError: the payload is malformed or too large.
-    """
+    """Decode a value of `runner/encoding.py`, with `Array` and `Table` for library objects; or StreamError."""
     if len(payload) > MAX_PAYLOAD:
         raise StreamError(f"output of more than {MAX_PAYLOAD} bytes")
     end = payload.find(b"\n", 0, MAX_TREE + 1)
