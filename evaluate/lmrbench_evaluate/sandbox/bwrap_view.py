@@ -51,7 +51,7 @@ def system_mounts(own: Path | None = None) -> list[str]:
 
 
 def package_mounts(requirements: Iterable[str]) -> list[str]:
-    """Return bwrap's options for these packages and those that they need."""
+    """Return bwrap's options for these packages and all that they need; InfraError if files of one are unknown."""
     folder = Path(_HOME, "lib", f"python{sys.version_info.major}.{sys.version_info.minor}", "site-packages")
     sources: dict[str, Path] = {}
     for distribution in _closure(requirements):

@@ -13,7 +13,12 @@ Run = Callable[[str, bytes, Limits], Outcome]
 
 
 def run_with_exclusive_retry(run: Run, image: str, workspace: bytes, limits: Limits) -> Outcome:
-    """Run a workspace; if the machine had no time for the run, retry it once while this process runs nothing else."""
+    """Run a workspace; if the machine had no time for the run, retry it once while this process runs nothing else.
+
+    Raises:
+        OverloadError: the machine had no time for the retry either.
+        InfraError: the machinery failed.
+    """
     try:
         with _turns.shared():
             return run(image, workspace, limits)

@@ -58,12 +58,21 @@ def _implemented(
     return {
         "name": choice["name"],
         "option": option,
-        "reading": {"": NONE, choice["published"]: PUBLISHED, choice["stated"]: STATED}.get(option, OTHER),
+        "reading": _reading(choice, option),
         "options": len(options),
         "published": published,
         "altered": not published and not choice["open"],
         "open": choice["open"],
     }
+
+
+def _reading(choice: RowChoice, option: str) -> str:
+    """Return the kind of reading of an answer that implements an option, or none (empty)."""
+    if not option:
+        return NONE
+    if option == choice["stated"]:
+        return STATED
+    return PUBLISHED if option == choice["published"] else OTHER
 
 
 def counted_choices(row: Mapping[str, Any]) -> list[ChoiceRow]:
