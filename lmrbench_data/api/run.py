@@ -124,11 +124,7 @@ def write_report(run: Run) -> None:
 
 
 def log_bad_rows(bad: Sequence[BadRow], where: str = "") -> None:
-    """Log the first rows that could not be used.
-
-    Args:
-        where: the file that lists all of them.
-    """
+    """Log the first rows that could not be used, and the file that lists all of them."""
     for row in bad[:MAX_NAMED]:
         _log.warning("bad row: %s", row)
     if len(bad) > MAX_NAMED:

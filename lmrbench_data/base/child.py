@@ -23,10 +23,7 @@ _KEPT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PA
 class Child:
     """A process in a session of its own; a context manager that kills it and everything in its process group.
 
-    A Ctrl-C in the terminal does not reach it: the parent decides when it ends.
-
-    Attributes:
-        process: the process, whose pipes stdout and stderr may be read directly.
+    A Ctrl-C in the terminal does not reach it: the parent decides when it ends. Deadlines are in `time.monotonic()`.
     """
 
     def __init__(
@@ -76,9 +73,6 @@ class Child:
 
     def send(self, data: bytes, deadline: float) -> None:
         """Write to stdin.
-
-        Args:
-            deadline: in `time.monotonic()`.
 
         Raises:
             BrokenPipeError: the child does not read any more.

@@ -10,12 +10,7 @@ class InputError(LMRBenchError):
 
 
 class ArgumentError(InputError):
-    """An argument of a public function is wrong; the command line names its flag instead.
-
-    Attributes:
-        argument: its name, as in the function's signature.
-        problem: what is wrong with it.
-    """
+    """An argument of a public function is wrong; the command line names its flag in place of the argument."""
 
     def __init__(self, argument: str, problem: str) -> None:
         super().__init__(f"{argument}: {problem}")

@@ -44,11 +44,7 @@ _NO_ATTRIBUTES = "* -text !eol !crlf -ident !filter !working-tree-encoding !whit
 
 
 class GitError(InfraError):
-    """git failed; the caller translates failures that untrusted input causes.
-
-    Attributes:
-        reason: first line of git's message.
-    """
+    """git failed, and `reason` is its first line; the caller translates failures that untrusted input causes."""
 
     def __init__(self, what: str, reason: str) -> None:
         super().__init__(f"{what}: {reason}")

@@ -40,13 +40,11 @@ def run_jobs(
     stop: Callable[[], None] | None = None,
     go_on: Callable[[], bool] = lambda: True,
 ) -> Generator[tuple[_Job, concurrent.futures.Future[_Result]]]:
-    """Work on several jobs at a time, on threads of this process; see `follow_jobs`.
+    """Work on several jobs at a time, on threads of this process, as `follow_jobs` does.
 
     Args:
-        work: runs on the threads of the workers.
-        stop: makes the calls of `work` that are under way return soon; called if the generator is closed early. Without
-            it they go on after that, until the caller closes what they run in.
-        go_on: asked before each job; no more jobs begin once it is false.
+        stop: makes the calls of `work` that are under way return soon. Without it they go on after an early end, until
+            the caller closes what they run in.
     """
     pool = concurrent.futures.ThreadPoolExecutor(workers)
     try:

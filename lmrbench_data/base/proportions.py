@@ -10,8 +10,6 @@ REPRODUCED, ROBUST = "reproduced", "robust"
 #: A model sees instruction, paper and repository; in the track `contract` also the contract.
 Track = Literal["paper", "contract"]
 PAPER, CONTRACT = TRACKS = get_args(Track)
-#: Track → the level that ranks it: the paper track hides the contract, so it is ranked by the level without it.
-RANKED_BY = {PAPER: REPRODUCED, CONTRACT: ROBUST}
 
 Interval = tuple[float, float]
 
@@ -126,14 +124,10 @@ def cross_table(first: Sequence[Hashable], second: Sequence[Hashable]) -> list[l
 
 
 def ranking_level(track: str) -> str:
-    """Return the level that ranks a track, `reproduced` or `robust`."""
-    return RANKED_BY.get(track, ROBUST)
+    """Return the level that ranks a track: the paper track hides the contract, so its level is the one without it."""
+    return REPRODUCED if track == PAPER else ROBUST
 
 
 def ranking_key(track: str, reproduced: float, robust: float) -> tuple[float, float]:
-    """Return a key that sorts the scores of a track from best to worst.
-
-    Args:
-        reproduced, robust: shares of instances at each level.
-    """
+    """Return a key that sorts the scores of a track, shares of instances at each level, from best to worst."""
     return (-reproduced, -robust) if ranking_level(track) == REPRODUCED else (-robust, -reproduced)

@@ -43,11 +43,6 @@ class Target:
     node: FunctionNode
     parents: tuple[ast.stmt, ...]
 
-    @property
-    def first_line(self) -> int:
-        """1-based line of the first decorator, or of `def`."""
-        return first_line(self.node)
-
 
 def first_line(node: ast.stmt) -> int:
     """1-based first line of a statement, decorators included."""

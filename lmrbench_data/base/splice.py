@@ -101,7 +101,7 @@ def splice_reply(file: str, names: Sequence[str], code: str, goals: Sequence[str
     classes, statements = {node.name for node in own if isinstance(node, ast.ClassDef)}, set(map(ast.dump, own))
     lines = {name: place.holder.lineno for name in names for place in _definitions(tree, name, goals)[:1]}
     order = sorted(lines, key=lambda name: lines[name])
-    lowest = max(names, key=lambda name: find_function(file, name).first_line)
+    lowest = max(names, key=lambda name: first_line(find_function(file, name).node))
     last_parts = {goal.rpartition(".")[2] for goal in goals}
 
     def owner(node: ast.stmt) -> str | None:
@@ -262,12 +262,12 @@ def _insert(masked_file: str, place: Target, answer: _Answer) -> str:
     lines, newline = split_lines(masked_file), newline_of(masked_file)
     indent = indentation(lines, place.node.lineno)
     block = reindent(answer.function, answer.indent, indent).replace("\n", newline)
-    cut_from = (place.first_line if answer.decorated else place.node.lineno) - 1
+    cut_from = (first_line(place.node) if answer.decorated else place.node.lineno) - 1
     cut_to = block_end(lines, place.node)
     block = block.rstrip("\r\n") + (newline if lines[cut_to - 1].endswith(("\n", "\r")) else "")
 
     holder = place.parents[0] if place.parents else place.node
-    top, method, end = first_line(holder) - 1, place.first_line - 1, max(cut_to, block_end(lines, holder))
+    top, method, end = first_line(holder) - 1, first_line(place.node) - 1, max(cut_to, block_end(lines, holder))
     above = "".join(f"{text}\n" for text in answer.above)
     members = "".join(reindent(f"{text}\n", "", indent) + "\n" for text in answer.members)
     pieces = [

@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 
 
 def report_text(report: "Report", folder: Path | None = None) -> "list[Part]":
-    """Return the tables and warnings of a report; the scores come last.
-
-    Args:
-        folder: the run whose files are named at the end.
-    """
+    """Return the tables and warnings of a report, the scores last, and the files of the run in `folder`."""
     from lmrbench_evaluate.reports.sections import tables, warnings
 
     if not report.scores:
@@ -67,13 +63,7 @@ def evaluate_command(predictions: Path, config: str = FUNCTION, dataset: str = E
 
 
 def answers_text(out: Path, summary: "AnswerSummary", what: str, command: str, **counts: int) -> "list[Part]":
-    """Return the number of answers and their cost.
-
-    Args:
-        what: heading of the first column.
-        command: the command that evaluates the answers.
-        counts: the counts of this kind of work, by name; that of this call first.
-    """
+    """Return the number of answers, with `counts` of which the first is that of this call, and their cost."""
     rows = [[name.replace("_", " "), str(count)] for name, count in counts.items()]
     rows.insert(1, ["from earlier calls", str(summary.kept)])
     rows += [["tokens in, out", f"{summary.input_tokens:,}, {summary.output_tokens:,}"], ["cost", summary.cost]]
@@ -84,13 +74,7 @@ def answers_text(out: Path, summary: "AnswerSummary", what: str, command: str, *
 
 
 def exit_status(summary: "JobSummary", what: str, kept: str, nouns: str = "") -> int:
-    """Print what is missing and how to resume; return the exit status.
-
-    Args:
-        what: noun for a failed item, such as "request".
-        kept: a clause that says where finished results are.
-        nouns: irregular plural of `what`.
-    """
+    """Print what is missing (`what`: a noun, such as "request"), what is kept and how to resume; return the status."""
     if summary.stopped:
         print_err(f"incomplete: {summary.stopped}; {kept}")
     if summary.errors:

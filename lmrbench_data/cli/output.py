@@ -31,12 +31,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead
 
 
 def emit(result: Any, as_json: bool, *parts: "str | tuple[str, Table]") -> None:
-    """Print the result of a command: as JSON, or as text.
-
-    Args:
-        result: JSON, or an analysis.
-        parts: the text of a result that is JSON: lines, and tables with their titles.
-    """
+    """Print the result of a command, JSON or an analysis: as JSON, or as text (lines, and tables with titles)."""
     if hasattr(result, "numbers"):
         result, parts = result.numbers, (*result.tables, *result.notes, *parts)
     if as_json:

@@ -68,11 +68,7 @@ def add(
 
 
 def _papers(dataset: str, names: list[str] | None = None) -> dict[str, DatasetRow]:
-    """Return a row for each named paper, or for all papers, by key.
-
-    Args:
-        names: instance ids or keys.
-    """
+    """Return a row for each paper that an instance id or a key names, or for all papers, by key."""
     from ..papers.fetch import paper_key
 
     rows, by_name = list[DatasetRow](), dict[str, DatasetRow]()

@@ -19,15 +19,12 @@ EMBEDDED = "embedded"
 
 
 def load(spec: str | Path = EMBEDDED, config: str = FUNCTION) -> "Dataset":
-    """Load and verify a dataset.
+    """Load and verify a dataset as a `datasets.Dataset`, one row per instance.
 
     Args:
         spec: `embedded` (the installed package's own tasks), a folder made by `lmrbench dataset build`, or
             `org/name[@revision]` on the Hub.
-        config: `function` (one goal function per row) or `method` (all functions of a paper's method).
-
-    Returns:
-        The split as a `datasets.Dataset`, one row per instance.
+        config: one of `lmrbench_data.loader.CONFIGS`.
 
     Raises:
         LoadError: nothing is there, or the rows differ from what the card at that place states.

@@ -74,7 +74,7 @@ class ResultRow(TypedDict):
     """The worst of the core cases: `passed` is reproduced."""
     detail: str
     memorised: NotRequired[bool]
-    """Passes every published seed and fails a fresh one; missing in older results."""
+    """Passes every published seed and fails a fresh one; only in runs with fresh seeds."""
     core_memorised: NotRequired[bool]
     """The same for the core cases alone."""
     cases: list[CaseRow]
@@ -89,7 +89,7 @@ class ResultRow(TypedDict):
     duration_s: float
     """Wall time in the sandbox in seconds."""
     cpu_s: NotRequired[float | None]
-    """CPU time in the sandbox in seconds; None if unknown, missing in older results."""
+    """CPU time in the sandbox in seconds; None if unknown."""
     sandbox: str
     image_id: str
     dataset: str

@@ -174,22 +174,13 @@ def goals_of(row: DatasetRow) -> dict[str, list[str]]:
     return {row["goal_file"]: [row["goal_function"]]}
 
 
-def is_method(row: DatasetRow) -> bool:
-    """Return whether a row asks for several functions."""
-    return configuration_of(row).is_method
-
-
 def config_of(row: DatasetRow) -> str:
     """Return the name of the configuration that a row belongs to."""
     return configuration_of(row).name
 
 
 def only_functions(rows: Iterable[DatasetRow], tool: str) -> None:
-    """Check that rows have one goal function each.
-
-    Args:
-        tool: the tool that needs it, as the subject of the message.
-    """
+    """Check that rows have one goal function each, which a tool (the subject of the message) needs."""
     if method := next((row["instance_id"] for row in rows if configuration_of(row).is_method), ""):
         raise InputError(f"{method}: a method; {tool} needs instances with one goal function (configuration function)")
 

@@ -40,11 +40,7 @@ class AnswerSummary(JobSummary):
 
 
 def model_name(name: str, argument: str = "name") -> str:
-    """Return the name of a model as rows record it.
-
-    Raises:
-        ArgumentError: it is not a valid name.
-    """
+    """Return the name of a model as rows record it; ArgumentError if it is not valid."""
     try:
         return clean_name(name)
     except ValueError as error:

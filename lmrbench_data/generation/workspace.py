@@ -128,11 +128,7 @@ def marker_of(folder: Path) -> Path:
 
 
 def read_marker(folder: Path) -> tuple[str, str]:
-    """Return (instance id, track) of a workspace.
-
-    Raises:
-        InputError: the folder is not a workspace.
-    """
+    """Return (instance id, track) of a workspace; InputError if the folder is none."""
     try:
         facts: Any = json.loads(read_regular(marker_of(folder), _MAX_MARKER_BYTES))
         instance, track = facts["instance_id"], facts["track"]

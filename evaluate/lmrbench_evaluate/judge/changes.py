@@ -9,7 +9,15 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from lmrbench_data.base.source import FunctionNode, SourceError, find_function, is_overload, parse, split_lines
+from lmrbench_data.base.source import (
+    FunctionNode,
+    SourceError,
+    find_function,
+    first_line,
+    is_overload,
+    parse,
+    split_lines,
+)
 
 from .strip_remarks import code_only, names_in
 
@@ -77,7 +85,7 @@ def _side(source: str, names: Sequence[str], known: Sequence[str]) -> Side:
     lines, functions = split_lines(source), {}
     for name in names:
         target = find_function(source, name)
-        functions[name] = "".join(lines[target.first_line - 1 : target.node.end_lineno]).rstrip("\n")
+        functions[name] = "".join(lines[first_line(target.node) - 1 : target.node.end_lineno]).rstrip("\n")
     own = list(_statements(parse(source).body, names))
     if own == known:
         return Side(functions, "")

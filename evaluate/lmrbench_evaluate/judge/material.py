@@ -6,11 +6,12 @@ The sections up to the repository are the same for all answers to an instance, s
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import InputError, LMRBenchError
 from lmrbench_data.base.limited_calls import call_limited
 from lmrbench_data.base.proportions import CONTRACT
 from lmrbench_data.base.text import without_middle
-from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of, is_method
+from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of
 from lmrbench_data.loader import File, read_archive
 
 from ..predictions.prediction import Prediction
@@ -97,7 +98,7 @@ def gather(row: DatasetRow, prediction: Prediction, version: str, said: str = ""
         "repository": _repository(masked),
         "contract": enclose("CONTRACT", row["contract"].strip()) if has_contract else NO_CONTRACT,
         "code": code,
-        **_code_sections(pairs, shown, hidden, code, has_paths=is_method(row)),
+        **_code_sections(pairs, shown, hidden, code, has_paths=configuration_of(row).is_method),
     }
     return Material(values, parts, code, not changed and all(pair.identical for pair in pairs))
 

@@ -39,11 +39,7 @@ class AgentImage(Environment):
 
 
 def agent_image(agent: str, base: str) -> AgentImage:
-    """Return the image of an agent on the image of a task.
-
-    Raises:
-        InputError: the agent has no image.
-    """
+    """Return the image of an agent on the image of a task; InputError if the agent has none."""
     known = {folder.name: folder for folder in sorted(_FOLDERS.iterdir()) if (folder / "Dockerfile").is_file()}
     if agent not in known:
         raise InputError(f"{agent!r} is not an agent with an image of its own; known: {', '.join(known)}")
@@ -51,11 +47,7 @@ def agent_image(agent: str, base: str) -> AgentImage:
 
 
 def find_agent_image(api: Any, agent: str, base: str) -> str:
-    """Return the content address of an agent's image.
-
-    Raises:
-        InputError: the image has not been built.
-    """
+    """Return the content address of an agent's image; InputError if it has not been built."""
     if identity := image_id(api, agent_image(agent, base).tag):
         return identity
     how = f"`lmrbench images build --agent {agent}` (with --benchmark, if the tasks are your own)"

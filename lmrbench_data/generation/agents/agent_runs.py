@@ -48,11 +48,7 @@ class AgentSummary(AnswerSummary):
 
 
 def open_agent(agent: str, files: Path | None = None) -> Agent:
-    """Return the agent of that name, or the command.
-
-    Raises:
-        ArgumentError: it is not a command, or its files cannot be used.
-    """
+    """Return the agent of that name, or the command; ArgumentError if it is none, or its files cannot be used."""
     return InstalledAgent(agent) if agent in PROGRAMS else CommandAgent(agent, files)
 
 
@@ -155,11 +151,7 @@ class _AgentRun:
         return "done" if row["model_patch"] else "unchanged"
 
     def _one(self, row: DatasetRow, sample: int, image: str) -> dict[str, Any]:
-        """Make a row: from the workspace to the answer.
-
-        Raises:
-            InfraError: there is none.
-        """
+        """Make a row, from the workspace to the answer; InfraError if there is none."""
         settings, started = self.settings, time.monotonic()
         trajectory = settings.out / TRAJECTORIES / f"{row['instance_id']}-{sample}"
         shutil.rmtree(trajectory, ignore_errors=True)  # of a try that was cut short

@@ -24,15 +24,7 @@ class NotAllowedError(Exception):
 
 
 def read_request(body: bytes, model: str) -> dict[str, Any]:
-    """Return the request to send on.
-
-    Args:
-        body: as the agent sends it.
-        model: the only one that is relayed.
-
-    Raises:
-        NotAllowedError: it is not relayed.
-    """
+    """Return the request to send on for a body of the agent, if it asks this model; else raise NotAllowedError."""
     if len(body) > MAX_REQUEST_BYTES or body.count(b"{") + body.count(b"[") > _MAX_CONTAINERS:
         raise NotAllowedError(f"a request may have at most {MAX_REQUEST_BYTES >> 20} MiB, lists and objects")
     try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ...base.archive import read_tree
 from ...base.errors import ArgumentError
-from ...loader import File, tar_bytes
+from ...loader import tar_bytes
 from ..answer_log import model_name
 from ..workspace import REPO
 from .base import TIME_LIMIT, Agent, Job
@@ -34,7 +34,13 @@ class CommandAgent(Agent):
             raise ArgumentError(
                 "agent", "is empty; use mini-swe-agent, openhands, or a command, for example 'python a.py'"
             )
-        self._files = _read_files(files) if files is not None else {}
+        self._files = {}
+        if files is not None:
+            if not files.is_dir():
+                raise ArgumentError("agent_files", f"{files}: no such folder")
+            if sum(path.stat().st_size for path in files.rglob("*") if path.is_file()) > _MAX_FILES_BYTES:
+                raise ArgumentError("agent_files", f"{files}: more than {_MAX_FILES_BYTES >> 20} MB")
+            self._files = read_tree(files)
         self.files_sha256 = hashlib.sha256(tar_bytes(self._files)).hexdigest()[:16] if self._files else ""
         for word in words:
             # The box has no files of this machine; a word that names one outside the workspace is a mistake.
@@ -61,11 +67,3 @@ class CommandAgent(Agent):
         name = shlex.join(self._words)
         status = job.execute(name, self._words, output_bytes=_LOG_BYTES, environment=environment)
         return TIME_LIMIT if status is None else f"exit {status}"
-
-
-def _read_files(folder: Path) -> dict[str, File]:
-    if not folder.is_dir():
-        raise ArgumentError("agent_files", f"{folder}: no such folder")
-    if sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) > _MAX_FILES_BYTES:
-        raise ArgumentError("agent_files", f"{folder}: more than {_MAX_FILES_BYTES >> 20} MB")
-    return read_tree(folder)

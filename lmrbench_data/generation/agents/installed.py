@@ -29,11 +29,7 @@ class InstalledAgent(Agent):
         self.name = name
 
     def image(self, sandbox: DockerSandbox, tag: str) -> str:
-        """The task's image with the agent in it.
-
-        Raises:
-            InputError: it has not been built.
-        """
+        """The task's image with the agent in it; InputError if it has not been built."""
         return find_agent_image(connect(), self.name, tag)
 
     def work(self, job: Job) -> str:
