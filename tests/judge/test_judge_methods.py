@@ -8,9 +8,9 @@ import pytest
 
 from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
 from lmrbench_data.loader import METHOD
-from lmrbench_evaluate.judge import question
+from lmrbench_evaluate.judge import material, question
 from lmrbench_evaluate.judge.judging import judge
-from lmrbench_evaluate.judge.material import MAX_FUNCTION, MAX_REST, NotJudgedError
+from lmrbench_evaluate.judge.material import MAX_REST, NotJudgedError
 from lmrbench_evaluate.judge.question import ON_FUNCTION, build_question, prompt_of
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.runs.settings import JudgeSettings
@@ -50,13 +50,14 @@ def test_question_shows_each_function_beside_the_reference(method_row: DatasetRo
     assert ask(method_row, "files", json.dumps(golden_files_of(method_row))).identical
 
 
-def test_functions_together_have_the_limits_of_one(method_row: DatasetRow) -> None:
+def test_functions_together_have_the_limits_of_one(method_row: DatasetRow, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(material, "MAX_FUNCTION", 10_000)
     line = "    values = [value + 1.0 for value in values]\n"
-    half = line * (MAX_FUNCTION // len(line) // 2 + 1)
+    half = line * (10_000 // len(line) // 2 + 1)
     long = {name: source.replace("    return", f"{half}    return") for name, source in METHOD_ANSWER.items()}
     one = FUNCTIONS[0]
     asked = ask(method_row, "function", method_reply(METHOD_ANSWER | {one: long[one]}))
-    assert len(asked.messages[-1]["content"]) > MAX_FUNCTION / 2
+    assert len(asked.messages[-1]["content"]) > 5_000
     with pytest.raises(NotJudgedError, match="functions are together longer than"):
         ask(method_row, "function", method_reply(long))
     helper = "".join(f"def more_{number}(values):\n    return values\n\n\n" for number in range(600))

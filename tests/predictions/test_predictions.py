@@ -23,8 +23,7 @@ import lmrbench_data as lmr
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.loader import read_archive
-from lmrbench_evaluate.predictions.prediction import Prediction
-from lmrbench_evaluate.predictions.prediction_file import PredictionFile
+from lmrbench_evaluate.predictions.prediction import Prediction, PredictionFile
 from lmrbench_evaluate.predictions.reading import KEYS, read_predictions
 from lmrbench_evaluate.predictions.sources import BadRow
 from lmrbench_evaluate.rebuild.workspace import rebuild
@@ -445,7 +444,7 @@ near_rows = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.lists(near_rows | anything, min_size=1, max_size=4))
 def test_whatever_a_row_holds_it_is_read_or_told(tmp_path_factory: pytest.TempPathFactory, rows: list[Any]) -> None:
     folder = tmp_path_factory.mktemp("rows")

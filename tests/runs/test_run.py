@@ -297,21 +297,21 @@ def test_damaged_folders_are_one_line(bench: Bench) -> None:
 
 
 def test_a_full_disk_keeps_what_was_written(bench: Bench) -> None:
-    """No file may grow beyond 6,000 bytes, so a write fails as on a full disk: one line, and a later resume."""
-    bench.write(*(f"{TOY_ANSWER}# {number}\n" for number in range(12)))
+    """No file may grow beyond 4,000 bytes, so a write fails as on a full disk: one line, and a later resume."""
+    bench.write(*(f"{TOY_ANSWER}# {number}\n" for number in range(8)))
 
     def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (6000, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4000, resource.RLIM_INFINITY))
 
     done = subprocess.run(bench.command(), capture_output=True, text=True, preexec_fn=limited)
     assert done.returncode == 3, done.stderr
     assert done.stderr.count("\n") == 1
     assert "File too large" in done.stderr
-    assert bench.results.stat().st_size == 6000
+    assert bench.results.stat().st_size == 4000
     kept = bench.results.read_bytes().rpartition(b"\n")[0]
     assert bench.run().returncode == 0
     assert bench.results.read_bytes().startswith(kept)
-    assert sorted(row["model_name_or_path"] for row in bench.rows()) == sorted(f"model-w{n}" for n in range(12))
+    assert sorted(row["model_name_or_path"] for row in bench.rows()) == sorted(f"model-w{n}" for n in range(8))
 
 
 def test_no_answer_and_no_row_ends_a_run(tmp_path: Path, toy_row: dict[str, Any]) -> None:
@@ -328,7 +328,7 @@ def test_no_answer_and_no_row_ends_a_run(tmp_path: Path, toy_row: dict[str, Any]
     unreadable = "the dataset's row cannot be read: "
     by_seed = "from scale import scale\n\ndef case_random_values(seed):\n    return scale([[1.0], [2.0]][seed], 3.0)\n"
     damages: dict[str, tuple[str, bytes, str]] = {
-        "bomb": ("expected", gzip.compress(bytes(2**28), 9), unreadable),  # a quarter of a gigabyte in 260 kB
+        "bomb": ("expected", gzip.compress(bytes(2**27), 1), unreadable),  # twice the limit
         "output": ("expected", gzip.compress(write_frame(Frame("empty", 0, "output", b"no JSON"))), unreadable),
         "no-gzip": ("expected", b"not gzip", unreadable),
         "no-cases": ("tests_archive", b"not an archive", unreadable),

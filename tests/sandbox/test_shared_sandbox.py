@@ -141,6 +141,7 @@ def test_an_engine_that_fails_during_a_run_is_an_infra_error(
         raise APIError("500 Server Error", explanation="fork/exec: resource temporarily unavailable")
 
     monkeypatch.setattr("lmrbench_evaluate.sandbox.docker.cpu_seconds", fail)
+    monkeypatch.setattr("lmrbench_evaluate.verdict.evaluator.INFRA_TRIES", 1)
     with SharedSandbox(type(docker_sandbox)()) as sandbox:
         verdict = attempt_in(sandbox, toy_row)("import time\ntime.sleep(5)\n" + TOY_ANSWER, timeout_s=2)
     assert verdict.status is Status.INFRA_ERROR

@@ -1,14 +1,16 @@
-"""Predictions: one answer of one model for one instance, and the identity of answers."""
+"""Predictions: one answer of one model for one instance, the identity of answers, and a run's own file of them."""
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from lmrbench_data.base.configurations import configuration_of
-from lmrbench_data.base.errors import ArgumentError
+from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.proportions import TRACKS
 from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
 from lmrbench_data.loader import read_archive
@@ -136,3 +138,47 @@ def own_answer(row: DatasetRow, word: str) -> Prediction:
 def object_text(texts: Mapping[str, str]) -> str:
     """Return an object of texts as the content of a prediction."""
     return json.dumps(texts, ensure_ascii=False)
+
+
+class PredictionFile:
+    """predictions.jsonl of a run folder: checked predictions, read row by row, never held whole."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write(self, predictions: Iterable[Prediction]) -> dict[AnswerKey, int]:
+        """Replace the file and return its index: the byte at which the row of each prediction starts."""
+        positions: dict[AnswerKey, int] = {}
+
+        def lines() -> Iterator[bytes]:
+            position = 0
+            for item in predictions:
+                line = json.dumps(item.as_row()).encode("ascii") + b"\n"
+                positions[item.key], position = position, position + len(line)
+                yield line
+
+        write_atomically(self.path, lines())
+        return positions
+
+    def read(self, position: int) -> Prediction:
+        """Read the prediction that starts at this byte; InputError if it is damaged."""
+        with self.path.open("rb") as file:
+            file.seek(position)
+            return self._parse(file.readline(), f"byte {position}")
+
+    def __iter__(self) -> Iterator[Prediction]:
+        """Yield all predictions in order; none if the file is missing, InputError if it is damaged."""
+        if self.path.is_file():
+            with self.path.open("rb") as file:
+                for number, line in enumerate(file, start=1):
+                    yield self._parse(line, number)
+
+    def _parse(self, line: bytes, place: object) -> Prediction:
+        try:
+            raw = json.loads(line)
+            form = next(form for form in FORMS if form in raw)
+            content = object_text(raw[form]) if isinstance(raw[form], dict) else raw[form]
+            names = raw["instance_id"], raw["model_name_or_path"], form, content, raw["sample"], raw["setting"]
+            return Prediction(*names, raw["track"], raw.get("metadata"), str(raw.get("problem", "")))
+        except (ValueError, TypeError, LookupError, StopIteration, RecursionError) as error:
+            raise InputError(f"{self.path}:{place}: damaged; evaluate again to fix it") from error

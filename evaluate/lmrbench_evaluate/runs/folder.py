@@ -18,8 +18,7 @@ from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import FUNCTION, dataset_sha256
 from lmrbench_data.tasks.manifest import LMR_BENCH, LMR_BENCH_TITLE
 
-from ..predictions.prediction import AnswerKey
-from ..predictions.prediction_file import PredictionFile
+from ..predictions.prediction import AnswerKey, PredictionFile
 from ..predictions.sources import WORDS, Source, first_columns, source_name
 from .result_log import ResultLog
 
