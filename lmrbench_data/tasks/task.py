@@ -52,7 +52,7 @@ class Instance:
     evidence: tuple[str, ...] = ()
     """Passages of the repository that settle doubts, for people; rows have them because proofs hash whole rows."""
     equivalent_mutants: Mapping[str, str] = field(default_factory=dict)
-    """Mutants that behave like the reference (`dataset check --mutants` lists them) → reason."""
+    """Mutants that behave like the reference (`tests/mutants.py` lists them) → reason."""
     contract: str = ""
     """The conventions that paper and repository leave open; the contract track shows them."""
     shown_siblings: Mapping[str, str] = field(default_factory=dict)

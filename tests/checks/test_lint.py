@@ -25,39 +25,12 @@ def benchmark(tmp_path: Path) -> Path:
     return example_benchmark(tmp_path)
 
 
-def edit(name: str, old: str, new: str) -> Callable[[Path], None]:
-    """Replace text in a file of the task."""
-
-    def change(task: Path) -> None:
-        text = (task / name).read_text()
-        assert old in text
-        (task / name).write_text(text.replace(old, new))
-
-    return change
-
-
-def append(name: str, text: str) -> Callable[[Path], None]:
-    def change(task: Path) -> None:
-        with (task / name).open("a") as file:
-            file.write(text)
-
-    return change
-
-
-def remove(name: str) -> Callable[[Path], None]:
-    def change(task: Path) -> None:
-        path = task / name
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-    return change
-
-
-#: change → (place, part of the message) of the one problem that it makes
-FORGOTTEN: dict[str, tuple[Callable[[Path], None], str, str]] = {
-    "todo_in_yaml": (edit("task.yaml", "paper:\n", "paper: # TODO: check\n"), "task.yaml:1", "TODO: check"),
-    "todo_in_cases": (append("unit_test/cases.py", "# TODO more\n"), "unit_test/cases.py:", "TODO: more"),
+#: (file, text or "" for its end, replacement), or a change → (place, part of the message) of its only problem
+FORGOTTEN: dict[str, tuple[tuple[str, str, str] | Callable[[Path], object], str, str]] = {
+    "todo_in_yaml": (("task.yaml", "paper:\n", "paper: # TODO: check\n"), "task.yaml:1", "TODO: check"),
+    "todo_in_cases": (("unit_test/cases.py", "", "# TODO more\n"), "unit_test/cases.py:", "TODO: more"),
     "instance_renamed": (
-        lambda task: shutil.copytree(task / WRONG.rpartition("/")[0], task / "variants" / "old") and None,
+        lambda task: shutil.copytree(task / WRONG.rpartition("/")[0], task / "variants" / "old"),
         "variants/old",
         "belongs to no instance; rename it to one of: nucleus-filter",
     ),
@@ -66,66 +39,74 @@ FORGOTTEN: dict[str, tuple[Callable[[Path], None], str, str]] = {
         "recorded/old.json",
         "belongs to no instance; delete it",
     ),
-    "unknown_category": (edit("task.yaml", "Decoding & Search", "Searching"), "task.yaml", "is not one of"),
-    "missing_context_file": (edit("task.yaml", '["generate.py"]', '["gone.py"]'), "task.yaml", "no file 'gone.py'"),
-    "one_seed": (edit("task.yaml", "seeds: [0, 1, 2]", "seeds: [0]"), "tests.seeds", "use two or more"),
-    "no_licence": (edit("task.yaml", "license: mit", "license: unknown"), "task.yaml", "is not the SPDX identifier"),
-    "another_arxiv_id": (edit("task.yaml", '"1904.09751"', '"1904.09752"'), "paper.arxiv_id", "but paper.url names"),
-    "no_environment": (edit("task.yaml", "torch-cpu", "tpu"), "task.yaml", "no folder environments/tpu"),
-    "formula": (edit("task.yaml", "for a batch", "with p' >= p, for a batch"), "instruction", "contains a formula (=)"),
-    "long_instruction": (edit("task.yaml", "Drawing", "so " * 90 + "Drawing"), "instruction", "words, at most 100"),
-    "file_not_named": (edit("task.yaml", "in `decoding.py`: r", "there: r"), "instruction", "add `decoding.py`"),
-    "long_contract": (edit("task.yaml", "in full.", "in full." + " so" * 400), "contract", "at most 400"),
+    "one_seed": (("task.yaml", "seeds: [0, 1, 2]", "seeds: [0]"), "tests.seeds", "use two or more"),
+    "no_licence": (("task.yaml", "license: mit", "license: unknown"), "task.yaml", "is not the SPDX identifier"),
+    "another_arxiv_id": (("task.yaml", '"1904.09751"', '"1904.09752"'), "paper.arxiv_id", "but paper.url names"),
+    "no_environment": (("task.yaml", "torch-cpu", "tpu"), "task.yaml", "no folder environments/tpu"),
+    "formula": (("task.yaml", "for a batch", "with p' >= p, for a batch"), "instruction", "contains a formula (=)"),
+    "long_instruction": (("task.yaml", "Drawing", "so " * 90 + "Drawing"), "instruction", "words, at most 100"),
+    "file_not_named": (("task.yaml", "in `decoding.py`: r", "there: r"), "instruction", "add `decoding.py`"),
+    "long_contract": (("task.yaml", "in full.", "in full." + " so" * 400), "contract", "at most 400"),
     "short_paper": (
         lambda task: (task / "paper.md").write_text("# Short\n"),
         "paper.md",
         "2 words; write one to two pages",
     ),
     "leak_in_instruction": (
-        edit("task.yaml", "for a batch", f"(`{REFERENCE}`) for a batch"),
+        ("task.yaml", "for a batch", f"(`{REFERENCE}`) for a batch"),
         "instruction",
         "shows a line of the reference",
     ),
     "leak_in_another_file": (
-        append("repo/generate.py", f"\n\ndef twin(probabilities):\n\t{REFERENCE}\n"),
+        ("repo/generate.py", "", f"\n\ndef twin(probabilities):\n\t{REFERENCE}\n"),
         "repo/generate.py",
         f"shows a line of the reference; remove it: {REFERENCE}",
     ),
-    "leak_in_paper": (append("paper.md", f"\n{REFERENCE}\n"), "paper.md", "shows a line of the reference"),
-    "code_in_paper": (append("paper.md", "\n```python\nx = 1\n```\n"), "paper.md", "shows Python"),
-    "repository_in_paper": (append("paper.md", "\nSee decoding.py.\n"), "paper.md", "names decoding.py"),
-    "no_readme_command": (edit("repo/README.md", "python generate.py", "it"), "repo/README.md", "python generate.py"),
-    "large_repository": (append("repo/data.txt", "#" * 1_000_001), "repo", "1.0 MB"),
-    "no_core_case": (edit("unit_test/cases.py", "@core\n", ""), "unit_test/cases.py", "no case is marked @core"),
+    "leak_in_paper": (("paper.md", "", f"\n{REFERENCE}\n"), "paper.md", "shows a line of the reference"),
+    "code_in_paper": (("paper.md", "", "\n```python\nx = 1\n```\n"), "paper.md", "shows Python"),
+    "repository_in_paper": (("paper.md", "", "\nSee decoding.py.\n"), "paper.md", "names decoding.py"),
+    "no_readme_command": (("repo/README.md", "python generate.py", "it"), "repo/README.md", "python generate.py"),
+    "large_repository": (("repo/data.txt", "", "#" * 1_000_001), "repo", "1.0 MB"),
+    "no_core_case": (("unit_test/cases.py", "@core\n", ""), "unit_test/cases.py", "no case is marked @core"),
     "two_of_a_name": (
-        append("unit_test/cases.py", "\n\ndef case_empty_batch(seed):\n    return seed\n"),
+        ("unit_test/cases.py", "", "\n\ndef case_empty_batch(seed):\n    return seed\n"),
         "unit_test/cases.py",
         "2 functions are called case_empty_batch",
     ),
     "a_verdict": (
-        append("unit_test/cases.py", "\n\ndef case_x(seed):\n    return torch.allclose(A, B)\n"),
+        ("unit_test/cases.py", "", "\n\ndef case_x(seed):\n    return torch.allclose(A, B)\n"),
         "unit_test/cases.py:",
         "return the outputs",
     ),
     "few_wrong": (
-        lambda task: [path.unlink() for path in sorted((task / WRONG).iterdir())[:3]] and None,
+        lambda task: [path.unlink() for path in sorted((task / WRONG).iterdir())[:3]],
         "wrong",
         "at least 5 needed",
     ),
-    "no_reason": (edit(f"{WRONG}/not_rescaled.py", "# Cuts", "Cuts = 1 #"), "wrong/not_rescaled.py", "first line"),
+    "no_reason": ((f"{WRONG}/not_rescaled.py", "# Cuts", "Cuts = 1 #"), "wrong/not_rescaled.py", "first line"),
     "a_copy": (
-        lambda task: shutil.copy(task / WRONG / "not_rescaled.py", task / WRONG / "other.py") and None,
+        lambda task: shutil.copy(task / WRONG / "not_rescaled.py", task / WRONG / "other.py"),
         f"{WRONG}/other.py",
         "same code as wrong/not_rescaled.py; delete one",
     ),
-    "syntax": (append(f"{WRONG}/x.py", "# Wrong.\ndef nucleus_filter(x:\n"), f"{WRONG}/x.py", "syntax error in line 2"),
+    "syntax": ((f"{WRONG}/x.py", "", "# Wrong.\ndef nucleus_filter(x:\n"), f"{WRONG}/x.py", "syntax error in line 2"),
 }
+
+
+def make(task: Path, change: tuple[str, str, str] | Callable[[Path], object]) -> None:
+    if callable(change):
+        change(task)
+    else:
+        path, old, new = task / change[0], *change[1:]
+        text = path.read_text() if path.exists() else ""
+        assert old in text
+        path.write_text(text.replace(old, new) if old else text + new)
 
 
 @pytest.mark.parametrize("name", FORGOTTEN)
 def test_omission_is_reported_with_its_place(name: str, benchmark: Path) -> None:
     change, place, message = FORGOTTEN[name]
-    change(benchmark / TASK)
+    make(benchmark / TASK, change)
     _, problems = lint_tasks(benchmark=benchmark)
     [problem] = problems
     assert problem.subject == TASK
@@ -146,7 +127,7 @@ def test_canary_of_lmr_bench_is_refused(benchmark: Path) -> None:
 
 def test_broken_task_does_not_hide_another(benchmark: Path) -> None:
     shutil.copytree(benchmark / TASK, benchmark / "02-copy")
-    append("task.yaml", "nonsense: 1\n")(benchmark / TASK)
+    make(benchmark / TASK, ("task.yaml", "", "nonsense: 1\n"))
     problems = lint_tasks(benchmark=benchmark)[1]
     assert [problem.subject for problem in problems] == [TASK]
     assert "unknown key nonsense" in problems[0].message
@@ -160,7 +141,7 @@ def test_broken_task_does_not_hide_another(benchmark: Path) -> None:
 def test_command_prints_problems(benchmark: Path) -> None:
     clean = lmrbench(benchmark, "tasks", "lint", TASK, "--benchmark", ".")
     assert (clean.returncode, clean.stdout) == (0, "1 task, no problems\n")
-    remove(WRONG)(benchmark / TASK)
+    shutil.rmtree(benchmark / TASK / WRONG)
     message = "0 variants, at least 5 needed; add some to variants/nucleus-filter/wrong"
     done = lmrbench(benchmark, "tasks", "lint", "--benchmark", ".", "--json")
     where = {"subject": TASK, "where": "wrong"}

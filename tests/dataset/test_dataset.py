@@ -42,6 +42,7 @@ from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.toy import stamped
+from support.toy_check import edit
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 TASK = "90-toy"
@@ -58,12 +59,6 @@ def python(code: str, *arguments: object, **options: Any) -> str:
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def edit(folder: Path, name: str, old: str, new: str) -> None:
-    text = (folder / TASK / name).read_text()
-    assert old in text
-    (folder / TASK / name).write_text(text.replace(old, new))
 
 
 def rows_of(folder: Path) -> list[Row]:

@@ -33,23 +33,13 @@ def put(*keys: str | int, value: Any) -> Callable[[Data], None]:
     return edit
 
 
-def drop(*keys: str | int) -> Callable[[Data], None]:
-    def edit(data: Data) -> None:
-        place: Any = data
-        for key in keys[:-1]:
-            place = place[key]
-        del place[keys[-1]]
-
-    return edit
-
-
 FIRST = ("implementations", 0)
 TESTS = (*FIRST, "tests")
 
 #: edit of task.yaml → what the message must name: the key, and what is wrong or how to fix it
-MALFORMED: dict[str, tuple[Callable[[Data], None], list[str]]] = {
+MALFORMED: dict[str, tuple[Callable[[Data], object], list[str]]] = {
     "unknown_key": (put("papper", value=1), ["top level", "unknown key papper", "known are", "paper"]),
-    "no_paper": (drop("paper"), ["top level", "missing key paper"]),
+    "no_paper": (lambda data: data.pop("paper"), ["top level", "missing key paper"]),
     "arxiv_id_as_number": (put("paper", "arxiv_id", value=2305.1829), ["paper.arxiv_id", "quotes"]),
     "demo_command_of_a_shell": (put("demo_command", value="sh run.sh"), ["demo_command", "python"]),
     "instance_id_with_line_ending": (put(*FIRST, "instance_id", value="toy\n"), ["implementations[0].instance_id"]),
