@@ -11,6 +11,7 @@ from lmrbench_data.base.proportions import Share
 from lmrbench_data.dataset.build import build_rows, write_dataset
 from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
 from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
+from lmrbench_data.tasks.guessing import SettledChoice, corrected
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import record_tasks
@@ -91,6 +92,7 @@ def test_open_choices_are_settled_and_corrected_for_chance(toy_benchmark: Path, 
     assert f"| guesser | 50.0% (1/2) | {Share(1, 2, 1).bounds} | {shares} |" in text
     settled = {score["model_name_or_path"]: score["settled"] for score in report.to_dict()["scores"]}
     assert (settled["settler"]["corrected"], settled["talker"]["corrected"]) == (1.0, -1.0)
+    assert corrected([]) is corrected([SettledChoice(True, 3, True)]) is None, "nothing is left to settle"
     assert "recited" not in text
     assert "searches_table" not in text
     assert "## Open choices, easy rows" in text
@@ -121,9 +123,8 @@ def test_easy_and_hard_rows_have_lines_of_their_own(toy_benchmark: Path, local_s
     page = report.to_html()
     assert '<div class="who">settler, hard</div>' in page
     assert "4 functions in 2 files, hard</small>" in page
-    for path in run.report().save_figures(toy_benchmark.parent / "figures"):
-        if path.name in ("scores.svg", "settled.svg"):
-            assert "settler, hard" in path.read_text()
+    run.report().save_figures(toy_benchmark.parent / "figures")
+    assert "settler, hard" in (toy_benchmark.parent / "figures" / "scores.svg").read_text()
     facts = run.path / "run.json"
     silent = dict.fromkeys(run.facts["difficulties"], "silent")
     facts.write_text(json.dumps({**run.facts, "difficulties": silent}))
