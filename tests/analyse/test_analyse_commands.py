@@ -14,6 +14,7 @@ from lmrbench_data.analyse.sessions import original_sessions
 from lmrbench_data.analyse.structure import analyse_structure
 from lmrbench_data.analyse.tables import make_tables
 from lmrbench_data.base.text_table import markdown_table
+from lmrbench_data.original import facts
 from support.command_line import in_process
 from support.runs import result, write_run
 
@@ -44,6 +45,16 @@ def test_tables_of_docs_are_those_of_the_commands() -> None:
     definitions = [table for table in shown if table.startswith(("| kind | OpenHands", "| measure | definition"))]
     assert len(shown) > len(definitions) == 2
     assert all(table in printed for table in shown if table not in definitions)
+
+
+def test_sessions_and_repositories_belong_to_papers_with_labels() -> None:
+    papers, sessions, structures = set(facts.labels()["paper"]), facts.sessions(), facts.structures()
+    assert len(sessions) == 66
+    assert not sessions.duplicated(["model", "paper"]).any()
+    assert set(sessions["paper"]) <= papers
+    assert sessions.drop(columns=["model", "paper", "passed"]).sum(axis="columns").all()
+    assert len(structures) == 29
+    assert papers <= set(structures["paper"])
 
 
 def test_bad_input_is_one_line(tmp_path: Path) -> None:

@@ -5,14 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from lmrbench_data.analyse.answers import (
-    run_answers,
-)
+from lmrbench_data.analyse.answers import run_answers
 from lmrbench_data.analyse.result import Analysis
 from lmrbench_data.analyse.tables import ALL, BOTH, make_tables
 from lmrbench_data.base.proportions import wilson
-from lmrbench_evaluate.judge.opinion import BEST_FIRST
-from lmrbench_evaluate.reports.annotations import Annotation, Category
+from lmrbench_evaluate.judge.opinion import BEST_FIRST, Category
+from lmrbench_evaluate.reports.annotations import Annotation
 from lmrbench_evaluate.reports.scores import score_runs
 from support.runs import judgement, result, two_levels, write_run
 
@@ -25,9 +23,6 @@ def cells(made: Analysis) -> dict[tuple[str, str, str], tuple[int, int]]:
 def confusion(made: Analysis) -> dict[tuple[str, str], int]:
     """Return the categories of people and judge → answers."""
     return {(row["people"], row["judge"]): row["answers"] for row in made.numbers["confusion"]}
-
-
-# --- runs -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
