@@ -70,15 +70,15 @@ class Share:
         return {"part": self.part, "whole": self.whole, "share": self.value, "ci95": self.interval}
 
 
-def wilson(passed: float, total: float, level: float = 0.95) -> Interval:
-    """Return Wilson's score interval of a share (Wilson 1927, Eq. 1), good for few items and for shares near 0 and 1.
+def wilson(passed: float, total: float) -> Interval:
+    """Return Wilson's 95% interval of a share (Wilson 1927, Eq. 1), good for few items and for shares near 0 and 1.
 
     Returns:
         Lower and upper bound; (0, 1) if `total` is 0.
     """
     if total == 0:
         return 0.0, 1.0
-    z = NormalDist().inv_cdf(0.5 + level / 2)
+    z = NormalDist().inv_cdf(0.975)
     share = passed / total
     centre = share + z * z / (2 * total)
     half = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))

@@ -181,11 +181,3 @@ def test_mistakes_name_the_argument(evaluate: Callable[..., lmr.Run]) -> None:
     for series in (pd.DataFrame(ROWS)["function"], pd.Series(ROWS[0])):
         with pytest.raises(lmr.InputError, match=r"no row can be evaluated \(row 0: a row must be a JSON object"):
             evaluate(series)
-
-
-def test_the_package_can_be_called() -> None:
-    """`lmrbench_data.evaluate` is both a package and a function of the API, whichever is used first."""
-    import lmrbench_evaluate.verdict.verdict
-
-    assert callable(lmr.evaluate)
-    assert lmrbench_evaluate.verdict.verdict.Status.PASSED == "passed"

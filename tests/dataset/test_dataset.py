@@ -199,31 +199,28 @@ FOREIGN: dict[str, list[str]] = {
 }
 
 
-@pytest.mark.parametrize("name", FOREIGN)
 def test_a_folder_of_somebody_else_is_never_replaced(
-    name: str, tmp_path: Path, toy_row: Row, benchmark: Benchmark
+    tmp_path: Path, dataset: Path, toy_row: Row, benchmark: Benchmark
 ) -> None:
-    folder = tmp_path / "lmr-bench"
-    for path in FOREIGN[name]:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text("mine")
-    before = contents(folder)
-    with pytest.raises(InputError, match="use an empty folder"):
-        write_dataset([toy_row], folder, benchmark)
-    assert contents(folder) == before
-    assert list(tmp_path.iterdir()) == [folder]
-
-
-def test_what_was_added_to_a_build_is_kept_and_a_file_is_no_folder(
-    dataset: Path, toy_row: Row, benchmark: Benchmark
-) -> None:
+    for name, files in FOREIGN.items():
+        folder = tmp_path / name
+        for path in files:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text("mine")
+        before = contents(folder)
+        with pytest.raises(InputError, match="use an empty folder"):
+            write_dataset([toy_row], folder, benchmark)
+        assert contents(folder) == before
+    assert {path.name for path in tmp_path.iterdir()} == {*FOREIGN, dataset.name}
     write_dataset([toy_row], dataset, benchmark)  # a build replaces a build
     assert len(load_rows_of(dataset)) == 1
     (dataset / "data" / "mine.txt").write_text("x")
-    with pytest.raises(InputError, match=r"contains other files \(data/mine.txt\)"):
-        write_dataset([toy_row], dataset, benchmark)
-    with pytest.raises(InputError, match="is a file"):
-        write_dataset([toy_row], dataset / "data" / "mine.txt", benchmark)
+    for place, problem in (
+        (dataset, r"contains other files \(data/mine.txt\)"),
+        (dataset / "data/mine.txt", "is a file"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            write_dataset([toy_row], place, benchmark)
 
 
 def load_rows_of(folder: Path) -> list[Row]:

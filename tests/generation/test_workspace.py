@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -112,43 +111,25 @@ def test_versions_are_those_of_the_image(docker_sandbox: Sandbox, toy_row: dict[
         assert f"{version}.".startswith(f"{stated}."), name
 
 
-def commit(folder: Path) -> None:
-    solve(folder)
+def test_answer_is_collected_from_any_workspace(
+    toy_row: dict[str, Any], tmp_path: Path, local_sandbox: Sandbox
+) -> None:
+    """Committed and not; with a new module, a renamed file, a cache and a binary, and notes beside the repository."""
+    folder = write_workspace(toy_row, tmp_path / "w")
+    repo = folder / "repo"
+    (repo / GOAL).write_text("from more import times\n\n\ndef scale(v, f):\n    return [times(x, f) for x in v]\n")
+    git(folder, "mv", "helpers.py", "assistants.py")
     git(folder, "add", "-A")
     git(folder, "commit", "-m", "solved")
-
-
-def leftovers(folder: Path) -> None:
-    """Beside the repository, and in it: a cache, a virtual environment with a link, a binary."""
-    solve(folder)
+    (repo / "more.py").write_text("def times(v, f):\n    return v * f\n")
     (folder / "notes.txt").write_text("mine")
-    cache = folder / "repo" / "__pycache__"
-    cache.mkdir()
-    (cache / "scale.cpython-311.pyc").write_bytes(b"\0\1")
-    (folder / "repo" / "model.bin").write_bytes(bytes(range(256)) * 50)
-
-
-def new_module(folder: Path) -> None:
-    (folder / "repo" / "more.py").write_text("def times(v, f):\n    return v * f\n")
-    path = folder / "repo" / GOAL
-    path.write_text(
-        "from more import times\n\n\ndef scale(values, factor):\n    return [times(v, factor) for v in values]\n"
-    )
-    git(folder, "mv", "helpers.py", "assistants.py")
-
-
-@pytest.mark.parametrize("work", [commit, leftovers, new_module])
-def test_answer_is_collected_from_any_workspace(
-    work: Callable[[Path], None],
-    toy_row: dict[str, Any],
-    tmp_path: Path,
-    local_sandbox: Sandbox,
-) -> None:
-    folder = write_workspace(toy_row, tmp_path / "w")
-    work(folder)
+    (repo / "__pycache__").mkdir()
+    for name in ("__pycache__/scale.cpython-311.pyc", "model.bin"):
+        (repo / name).write_bytes(bytes(range(256)) * 50)
     [row] = collect(toy_row, folder)
     prediction = Prediction("toy-scale", "agent", "model_patch", row["model_patch"])
     files = rebuild(toy_row, prediction)
+    assert {"more.py", "assistants.py"} <= files.keys()
     assert not {name for name in files if "pycache" in name or name.endswith((".bin", ".txt"))}
     image = local_sandbox.prepare(toy_row["docker_image"])
     assert evaluate_prediction(toy_row, prediction, local_sandbox, image).status is Status.PASSED
