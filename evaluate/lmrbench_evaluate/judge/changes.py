@@ -89,20 +89,10 @@ def _side(source: str, names: Sequence[str], known: Sequence[str]) -> Side:
     own = list(_statements(parse(source).body, names))
     if own == known:
         return Side(functions, "")
-    added, missing = _without(own, known), _without(known, own)
+    added = list((Counter(own) - Counter(known)).elements())
+    missing = list((Counter(known) - Counter(own)).elements())
     blocks = [*added, *(["[these statements of the given file are missing:]", *missing] if missing else [])]
     return Side(functions, "\n\n".join(blocks) or "[the same statements in another order]")
-
-
-def _without(texts: Sequence[str], others: Sequence[str]) -> list[str]:
-    """Return the texts but as many of each as there are among the others."""
-    left, kept = Counter(others), []
-    for text in texts:
-        if left[text]:
-            left[text] -= 1
-        else:
-            kept.append(text)
-    return kept
 
 
 def _statements(body: Sequence[ast.stmt], goals: Collection[str], above: str = "") -> Iterator[str]:

@@ -64,7 +64,6 @@ def gather(row: DatasetRow, prediction: Prediction, version: str, said: str = ""
     Args:
         version: of the prompt that shows it.
         said: other text from the candidate's side, such as its error messages.
-
     """
     masked, files, goals = read_archive(row["repo_archive"]), rebuild(row, prediction), goals_of(row)
     paths = sorted((masked.keys() | files.keys()) - goals.keys())

@@ -7,13 +7,13 @@ file, the expected outputs or the variants: a sandbox cannot leak files that it 
 import ast
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.limited_calls import call_on_answer
-from lmrbench_data.base.source import MalformedAnswerError, SourceError, python_text
+from lmrbench_data.base.source import MalformedAnswerError, SourceError, parse, python_text
 from lmrbench_data.dataset.rows import DatasetRow, goals_of
 from lmrbench_data.loader import File, LoadError, check_path, read_archive, tar_bytes
 from lmrbench_data.tasks.experiments import FILES
@@ -172,25 +172,13 @@ def workspace_tar(
 def libraries_of(row: DatasetRow) -> list[str]:
     """Return the libraries, with their submodules, that the masked repository and the cases of a row import."""
     repo = without_experiments(row, read_archive(row["repo_archive"]))
-    files = [*repo.items(), *read_archive(row["tests_archive"]).items()]
     imported = {"numpy.random"}  # which the runner seeds
-    for path, file in files:
-        if path.endswith(".py"):
-            with contextlib.suppress(SourceError):  # the jobs report it if anything imports it
-                imported.update(_imports(python_text(file.data)))
+    for path, file in [*repo.items(), *read_archive(row["tests_archive"]).items()]:
+        with contextlib.suppress(SourceError):  # the jobs report it if anything imports it
+            for node in ast.walk(parse(python_text(file.data))) if path.endswith(".py") else ():
+                if isinstance(node, ast.Import):
+                    imported.update(alias.name for alias in node.names)
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    imported.update((node.module, *(f"{node.module}.{alias.name}" for alias in node.names)))
     own = {path.split("/")[0].removesuffix(".py") for path in repo} | {"lmrbench_cases"}
     return sorted(name for name in imported if name.split(".")[0] not in own)
-
-
-def _imports(source: str) -> Iterator[str]:
-    """Yield the modules that a source may import, submodules included."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
