@@ -1,11 +1,8 @@
 """Time limits on a busy machine: right answers stay right, and no answer gains by sleeping."""
 
-import contextlib
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -30,7 +27,7 @@ from lmrbench_evaluate.sandbox.exclusive_retry import run_with_exclusive_retry
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_batch
 from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
-from support.sandboxes import until, workspace_of
+from support.sandboxes import harness, until, workspace_of
 from support.toy import TOY_ANSWER
 
 
@@ -121,49 +118,25 @@ def test_cpu_time_of_all_processes_of_a_local_answer_counts(local_sandbox: Sandb
     assert outcome.cpu_s >= 2
 
 
-STOPPED = """
-import sys
-from lmrbench_evaluate.sandbox.base import Limits
-from lmrbench_evaluate.sandbox.local import LocalSandbox
-
-print("running", flush=True)
-print(LocalSandbox().run("", sys.stdin.buffer.read(), Limits(2, 256)).ended, flush=True)
-"""
-
-
-@contextlib.contextmanager
-def harness_with(body: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A harness that runs these lines."""
-    harness = subprocess.Popen([sys.executable, "-c", STOPPED], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert harness.stdin is not None
-    assert harness.stdout is not None
-    with contextlib.closing(harness.stdout):
-        harness.stdin.write(workspace_of(body))
-        harness.stdin.close()
-        assert harness.stdout.readline() == b"running\n"
-        yield harness
-
-
 def test_time_while_the_harness_is_stopped_does_not_count() -> None:
     """As after Ctrl-Z, or on a machine that had no time for the harness: the answer has long returned by then."""
-    with harness_with("import time; time.sleep(0.8)") as harness:
+    with harness("local", "import time; time.sleep(0.8)", time_s=2) as (process, _):
         time.sleep(0.4)
-        harness.send_signal(signal.SIGSTOP)
+        process.send_signal(signal.SIGSTOP)
         time.sleep(3)
-        harness.send_signal(signal.SIGCONT)
-        assert harness.stdout
-        assert harness.stdout.readline() == b"exited\n"
-        assert harness.wait(20) == 0
+        process.send_signal(signal.SIGCONT)
+        assert process.stdout
+        assert process.stdout.readline() == b"exited\n"
+        assert process.wait(20) == 0
 
 
 def test_killed_harness_leaves_no_sleeping_answer(tmp_path: Path) -> None:
     """Nothing waits for a wall-clock limit: the runner notices that its output is not read."""
     noted = tmp_path / "process"
     body = f"import os, time; open({str(noted)!r}, 'w').write(str(os.getpid())); time.sleep(300)"
-    with harness_with(body) as harness:
+    with harness("local", body) as (process, _):
         assert until(lambda: noted.is_file() and bool(noted.read_text()))
-        harness.kill()
-        harness.wait()
+        process.kill()
     assert until(lambda: not Path(f"/proc/{noted.read_text()}").exists())
 
 

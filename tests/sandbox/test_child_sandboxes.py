@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -19,7 +17,7 @@ from lmrbench_evaluate.sandbox import open_sandbox
 from lmrbench_evaluate.sandbox.base import Ended, Limits, Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from lmrbench_evaluate.verdict.verdict import Status
-from support.sandboxes import output_of, processes_with, until, workspace_of
+from support.sandboxes import harness, output_of, processes_with, until, workspace_of
 from support.toy import attempt_in
 
 
@@ -101,27 +99,14 @@ def test_closing_a_sandbox_ends_its_runs(child_sandbox: Sandbox, own_folder: Pat
         sandbox.run("", workspace_of("return 1"), Limits(30, 256))
 
 
-HARNESS = """
-import sys
-from lmrbench_evaluate.sandbox import open_sandbox
-from lmrbench_evaluate.sandbox.base import Limits
-
-open_sandbox(sys.argv[1]).run("", sys.stdin.buffer.read(), Limits(60, 256))
-"""
-
-
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
 def test_harness_that_ends_leaves_no_process(how: signal.Signals, bwrap_sandbox: Sandbox, own_folder: Path) -> None:
     """`local` cannot promise it: a process that left the killed harness's session lives on."""
     mark = uuid.uuid4().hex
-    harness = subprocess.Popen([sys.executable, "-c", HARNESS, "bwrap"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-    with harness:
-        assert harness.stdin is not None
-        harness.stdin.write(workspace_of(STRAGGLER.format(pause=60, mark=mark)))
-        harness.stdin.close()
+    with harness("bwrap", STRAGGLER.format(pause=60, mark=mark)) as (process, _):
         assert until(lambda: bool(processes_with(mark)))
-        harness.send_signal(how)
-        harness.wait(15)
+        process.send_signal(how)
+        process.wait(15)
     assert until(lambda: not processes_with(mark), 5)
 
 

@@ -3,8 +3,6 @@
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,7 +16,7 @@ from lmrbench_evaluate.sandbox.base import Limits, Outcome
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.docker_client import RUN_LABEL, connect
 from lmrbench_evaluate.sandbox.images import ensure_image
-from support.sandboxes import processes_with, until, workspace_of
+from support.sandboxes import harness, processes_with, until, workspace_of
 from support.toy import containers_of
 
 pytestmark = pytest.mark.docker
@@ -83,43 +81,20 @@ def test_container_stopped_from_outside_is_an_infra_error(image: str, start: Cal
             assert _containers(sandbox.run_id) == []
 
 
-HARNESS = """
-import sys
-from lmrbench_evaluate.sandbox.base import Limits
-from lmrbench_evaluate.sandbox.docker import DockerSandbox
-
-sandbox = DockerSandbox()
-print(sandbox.run_id, flush=True)
-sandbox.run(sys.argv[1], sys.stdin.buffer.read(), Limits(60, 256))
-"""
-
-
 @pytest.mark.parametrize("group", [False, True], ids=["process", "process_group_and_polite_signal"])
 def test_killed_harness_leaves_no_container(group: bool, image: str, tmp_path: Path) -> None:
     """Modules of the folder in which it was started do not reach the process that cleans up."""
     for name in ("signal", "contextlib", "datetime", "docker", "uuid"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('a module of the working folder')\n")
-    harness = subprocess.Popen(
-        [sys.executable, "-P", "-c", HARNESS, image],
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    )
-    assert harness.stdin is not None
-    assert harness.stdout is not None
-    with contextlib.closing(harness.stdout):
-        harness.stdin.write(workspace_of("import time; time.sleep(50)"))
-        harness.stdin.close()
-        run_id = harness.stdout.readline().decode().strip()
+    options: dict[str, Any] = {"cwd": tmp_path, "start_new_session": True}
+    with harness("docker", "import time; time.sleep(50)", image, **options) as (process, run_id):
         assert until(lambda: bool(containers_of(run_id)))
         if group:  # as a batch system ends a job: every process gets a signal, then the harness is killed
             assert until(lambda: bool(processes_with(run_id)))
             [reaper] = processes_with(run_id)
             for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
                 os.kill(reaper, number)
-        harness.kill()
-        harness.wait()
+        process.kill()
     assert until(lambda: not _containers(run_id)), "the reaper did not remove the container"
 
 

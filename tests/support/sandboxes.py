@@ -1,9 +1,11 @@
 """Workspaces whose one case runs a few lines, and what becomes of their processes."""
 
 import contextlib
+import subprocess
+import sys
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,32 @@ def output_of(outcome: Outcome) -> Any:
     [frame] = read_frames(outcome.stdout)
     assert frame.kind == "output", frame.payload
     return decode(frame.payload)
+
+
+HARNESS = """
+import sys
+from lmrbench_evaluate.sandbox import open_sandbox
+from lmrbench_evaluate.sandbox.base import Limits
+
+sandbox = open_sandbox(sys.argv[1])
+print(getattr(sandbox, "run_id", "running"), flush=True)
+print(sandbox.run(sys.argv[2], sys.stdin.buffer.read(), Limits(float(sys.argv[3]), 256)).ended, flush=True)
+"""
+
+
+@contextlib.contextmanager
+def harness(
+    kind: str, body: str, image: str = "", time_s: float = 60, **options: Any
+) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
+    """Start a harness that runs `body` in a sandbox; yield its process, and the id of its run if it has one."""
+    command = [sys.executable, "-P", "-c", HARNESS, kind, image, str(time_s)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, **options) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(workspace_of(body))
+        process.stdin.close()
+        yield process, process.stdout.readline().decode().strip()
 
 
 def until(condition: Callable[[], object], seconds: float = 60) -> bool:
