@@ -16,6 +16,7 @@ import pytest
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.paths import cache_folder
 from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.loader import CONFIGS
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.command_line import PROGRAM, in_process
@@ -290,7 +291,7 @@ def test_options_of_a_run_are_grouped_and_name_their_choices() -> None:
             for name, part in panels.items()
             for flag in re.findall("--(?:base-url|samples|track|json)", part)
         } == {"--base-url": "Model", "--samples": "Sampling", "--track": "Prompt", "--json": "Options"}
-        assert "<function|method|counterfactual|underspecified>" in panels["Sampling"]
+        assert f"<{'|'.join(CONFIGS)}>" in panels["Sampling"]
     text = in_process("run", "--help").stdout
     assert "--sandbox <auto|docker|bwrap|local|MODULE:NAME>" in text
     assert "--paper <text|pdf-json|none>" in text
