@@ -26,18 +26,8 @@ REFUSED = (
     *NEEDED_FOR_WALLS,
     *("add_key", "keyctl", "request_key"),
     # namespaces and mounts
-    *(
-        "umount",
-        "umount2",
-        "pivot_root",
-        "chroot",
-        "open_tree",
-        "move_mount",
-        "fsopen",
-        "fsmount",
-        "fsconfig",
-        "fspick",
-    ),
+    *("umount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount"),
+    *("fsopen", "fsmount", "fsconfig", "fspick"),
     *("name_to_handle_at", "open_by_handle_at"),
     # parts of the kernel that numerical code does not need
     *("bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register"),

@@ -151,7 +151,7 @@ class Threads(Engine):
         self.sandbox, self.official = sandbox.name, sandbox.official
         self._pool = concurrent.futures.ThreadPoolExecutor(workers)
         self._stop = threading.Event()
-        self._expected: dict[str, list[Frame] | BadReferenceError] = {}
+        self._expected: dict[str, Future[list[Frame]]] = {}
         self._locks: dict[str, threading.Lock] = {}
 
     def prepare(self, tags: Sequence[str]) -> dict[str, str]:
@@ -178,16 +178,14 @@ class Threads(Engine):
         )
 
     def _expected_outputs(self, row: DatasetRow) -> list[Frame]:
-        """Return the outputs to compare with; those of fresh seeds are recorded once."""
+        """Return the outputs to compare with; those of fresh seeds, or the reference's failure, are recorded once."""
         name = row["instance_id"]
         with self._locks[name]:
             if name not in self._expected:
+                outputs: Future[list[Frame]] = Future()
                 try:
-                    recorded = read_expected(row)
-                    self._expected[name] = [*recorded, *fresh_outputs(row, self._place, self._conditions)]
+                    outputs.set_result([*read_expected(row), *fresh_outputs(row, self._place, self._conditions)])
                 except BadReferenceError as error:
-                    self._expected[name] = error
-            outputs = self._expected[name]
-        if isinstance(outputs, BadReferenceError):
-            raise outputs
-        return outputs
+                    outputs.set_exception(error)
+                self._expected[name] = outputs
+        return self._expected[name].result()
