@@ -26,7 +26,7 @@ from .sandbox import open_sandbox
 from .sandbox.docker_client import connect, engine_errors
 from .sandbox.images import image_id
 
-#: Seconds for one request to the engine; the first to Podman takes several on a busy machine.
+#: Seconds for one request to the engine; the first takes several on a busy machine.
 _ENGINE_S = 8
 #: Seconds for a model's reply.
 _REPLY_S = 20.0
@@ -99,7 +99,7 @@ def _engine(settings: DoctorSettings) -> Iterator[Finding]:
         with engine_errors("the engine fails"):
             version, facts = api.version(), api.info()
     except InfraError as error:
-        fix = "start Docker or Podman, or name its socket in DOCKER_HOST"
+        fix = "start Docker, or name its socket in DOCKER_HOST"
         if "timed out" in str(error):
             yield Finding("engine", "problem", "the engine does not answer (timed out)", "restart the engine")
             return
@@ -133,7 +133,7 @@ def _sandbox(settings: DoctorSettings) -> Iterator[Finding]:
         for environment in known_environments(settings.benchmark):
             sandbox.prepare(environment.tag)
     text = f"evaluations use `{sandbox.name}`; results do not count for the leaderboard"
-    yield Finding("sandbox", "note", text, "start Docker or Podman")
+    yield Finding("sandbox", "note", text, "start Docker")
 
 
 @contextlib.contextmanager
