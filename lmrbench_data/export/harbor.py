@@ -85,9 +85,9 @@ def export_harbor(settings: HarborSettings, progress: Progress | None = None) ->
         raise InputError(f"{settings.out}: is not empty; name a new or empty folder, or remove it")
     progress.start(len(rows))
     datasets: dict[tuple[str, str], list[dict[str, str]]] = {}
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as staging:
-        folder = Path(staging, "new")
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out, prefix=".") as staging:  # inside: `out` may be where the user stands
+        folder = Path(staging)
         for row in rows:
             name, config = row["instance_id"], configuration_of(row).name
             write_files(harbor_task(row, track=settings.track, network=settings.network), folder / name)
@@ -98,7 +98,8 @@ def export_harbor(settings: HarborSettings, progress: Progress | None = None) ->
             for (config, version), tasks in sorted(datasets.items())
         ]
         (folder / "registry.json").write_text(json.dumps(registry, indent=1) + "\n", encoding="utf-8")
-        os.replace(folder, out)
+        for path in sorted(folder.iterdir()):
+            os.replace(path, out / path.name)
     return [row["instance_id"] for row in rows]
 
 

@@ -95,7 +95,10 @@ def test_exports_are_reproducible_and_go_into_new_or_empty_folders(
     (tmp_path / "empty").mkdir()
     contract = export("empty", "--track", "contract")
     assert (contract.returncode, len(contract.stderr.splitlines())) == (1, 1)
-    assert export("empty", "--config", "function").returncode == 0
+    monkeypatch.chdir(tmp_path / "empty")
+    assert in_process("export", "harbor", ".", "--dataset", "../toy", "--config", "function").returncode == 0
+    assert sorted(path.name for path in Path().iterdir()) == ["registry.json", "toy-scale"]
+    monkeypatch.chdir(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "one", "three", "toy", "two"]
 
     contract = export("three", "--track", "contract")
