@@ -90,8 +90,9 @@ def test_killed_harness_leaves_no_container(group: bool, image: str, tmp_path: P
     with harness("docker", "import time; time.sleep(50)", image, **options) as (process, run_id):
         assert until(lambda: bool(containers_of(run_id)))
         if group:  # as a batch system ends a job: every process gets a signal, then the harness is killed
-            assert until(lambda: bool(processes_with(run_id)))
-            [reaper] = processes_with(run_id)
+            # The child of the harness ends as soon as it has forked the reaper.
+            assert until(lambda: processes_with(run_id, but_child_of=process.pid))
+            [reaper] = processes_with(run_id, but_child_of=process.pid)
             for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
                 os.kill(reaper, number)
         process.kill()

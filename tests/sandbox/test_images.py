@@ -5,6 +5,7 @@ import logging
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -116,6 +117,24 @@ def test_identity_does_not_depend_on_how_the_daemon_stores_images(api: Any, tiny
         build_image(api, tiny)
         assert one.prepare(tiny.tag) != identity
         api.remove_image(tiny.tag, force=True)
+
+
+@pytest.mark.docker
+def test_processes_that_find_no_image_build_it_once(api: Any, tiny: Environment, tmp_path: Path) -> None:
+    """As two evaluations that are started together on a new machine."""
+    program = "; ".join([
+        "import logging, sys, pathlib",
+        "from lmrbench_evaluate.sandbox import images",
+        "from lmrbench_evaluate.sandbox.docker_client import connect",
+        "logging.basicConfig(level=logging.INFO)",
+        "print(images.ensure_image(connect(), sys.argv[1], pathlib.Path(sys.argv[2])))",
+    ])  # fmt: skip
+    command = [sys.executable, "-c", program, tiny.tag, tmp_path]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    outputs = [process.communicate() for process in started]
+    assert {identity.strip() for identity, _ in outputs} == {image_id(api, tiny.tag)}
+    assert sum("building it" in log for _, log in outputs) == 1, outputs
+    api.remove_image(tiny.tag, force=True)
 
 
 @pytest.mark.docker

@@ -62,12 +62,13 @@ def until(condition: Callable[[], object], seconds: float = 60) -> bool:
     return bool(condition())
 
 
-def processes_with(mark: str) -> list[int]:
-    """Return the processes of this machine with this argument."""
+def processes_with(mark: str, but_child_of: int = 0) -> list[int]:
+    """Return the processes of this machine with this argument, but no child of one process."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):  # it has just ended
-            if mark.encode() in path.read_bytes().split(b"\0"):
+            child = f"PPid:\t{but_child_of}\n" in path.with_name("status").read_text()
+            if mark.encode() in path.read_bytes().split(b"\0") and not child:
                 found.append(int(path.parent.name))
     return found
 

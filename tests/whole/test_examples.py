@@ -1,6 +1,7 @@
 """The examples run as they stand, and the notebook's saved outputs are those of a clean run."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import lmrbench_data as lmr
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_evaluate.sandbox.base import Sandbox
+from support.toy import IN_DEPTH
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NOTEBOOK = EXAMPLES / "quickstart.ipynb"
@@ -68,14 +70,17 @@ def test_demo_takes_a_scripted_model_to_a_report(tmp_path: Path) -> None:
     )
     [line] = [line for line in plan.stdout.replace("\\\n", " ").splitlines() if "scripted_model.py" in line]
     line = line.replace("benchmark/examples/scripted_model.py", str(SCRIPTED))
+    if not IN_DEPTH:
+        line = re.sub("--instance (dpo|simpo)[^ ]+", "", line)
     done = subprocess.run(f"{line} --sandbox local", shell=True, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     results = map(json.loads, (tmp_path / "runs" / "demo-model" / "results.jsonl").read_text().splitlines())
-    assert {row["instance_id"]: (row["core_status"], row["status"]) for row in results} == {
-        "dpo-preference-loss": ("passed", "passed"),
+    intended = {
         "step-length-prompt-construction": ("passed", "passed"),
         "empathy-gap-delta": ("passed", "failed"),
-        "simpo-loss": ("failed", "failed"),
         "nsa-selected-and-sliding-attention": ("malformed", "malformed"),
     }
+    if IN_DEPTH:  # those that import torch
+        intended |= {"dpo-preference-loss": ("passed", "passed"), "simpo-loss": ("failed", "failed")}
+    assert {row["instance_id"]: (row["core_status"], row["status"]) for row in results} == intended
     assert "tokens out" in done.stdout

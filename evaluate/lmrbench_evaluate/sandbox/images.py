@@ -4,10 +4,13 @@ import hashlib
 import io
 import logging
 import os
+import tempfile
 from collections import deque
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock
 
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.tasks.environments import Environment, known_environments, registry_tag
@@ -22,9 +25,18 @@ _log = logging.getLogger(__name__)
 
 
 def ensure_image(api: Any, tag: str, benchmark: Path | None = None) -> str:
-    """Return the daemon's id of an image, pulled or built first if it is missing; InfraError if neither is possible."""
+    """Return the daemon's id of an image, pulled or built first if it is missing; InfraError if neither is possible.
+
+    Of a user's processes that find it missing at the same time, one makes it and the others wait.
+    """
     if identity := image_id(api, tag):
         return identity
+    with FileLock(Path(tempfile.gettempdir(), f"lmrbench-images-{os.getuid()}.lock")):
+        return image_id(api, tag) or _make_image(api, tag, benchmark)
+
+
+def _make_image(api: Any, tag: str, benchmark: Path | None) -> str:
+    """Pull an image, or build it."""
     environment = next((item for item in known_environments(benchmark) if item.tag == tag), None)
     need = f" It takes about {environment.disk_mb / 1000:.1f} GB of disk." if environment else ""
     if registry_tag(tag) != tag:
