@@ -117,6 +117,8 @@ def run_sessions(runs: Sequence[str | Path], level: Level = Level.REPRODUCED) ->
             if row["setting"].startswith(AGENT):
                 answers[AnswerKey.of(row).row] = _session(row, folder, level)
     where, rows = ", ".join(map(str, runs)), [session for session in answers.values() if session]
+    if not answers:
+        raise InputError(f"{where}: holds no answer of an agent; evaluate what `lmrbench agent run` wrote")
     if not rows:
         raise InputError(
             f"{where}: no session of an agent found for {plural(len(answers), 'answer')} of agents; trajectories stand "

@@ -82,7 +82,7 @@ def export_harbor(settings: HarborSettings, progress: Progress | None = None) ->
     """
     progress, rows, out = progress or Progress(), _rows(settings), settings.out.resolve()
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"{settings.out}: is not empty; name a new or empty folder, or remove it")
+        raise InputError(f"{settings.out}: is not an empty folder; name a new one, or remove it")
     progress.start(len(rows))
     datasets: dict[tuple[str, str], list[dict[str, str]]] = {}
     out.mkdir(parents=True, exist_ok=True)

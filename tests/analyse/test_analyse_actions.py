@@ -150,6 +150,9 @@ def test_sessions_of_a_run_have_the_outcomes_of_their_answers(
     agent_folder.rename(agent_folder.with_name("moved"))
     with pytest.raises(InputError, match="no session of an agent found for 4 answers of agents; trajectories stand"):
         run_sessions([run.path])
+    plain = {"model_name_or_path": "m", "track": "paper", "instance_id": "toy-scale", "function": WRONG}
+    with pytest.raises(InputError, match="plain: holds no answer of an agent"):
+        run_sessions([evaluate([plain], "plain").path])
 
 
 @pytest.mark.agents

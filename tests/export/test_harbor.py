@@ -89,7 +89,7 @@ def test_exports_are_reproducible_and_go_into_new_or_empty_folders(
     refused = export("one")
     assert (refused.returncode, refused.stderr) == (
         1,
-        "error: one: is not empty; name a new or empty folder, or remove it\n",
+        "error: one: is not an empty folder; name a new one, or remove it\n",
     )
     assert content("one") == before
     (tmp_path / "empty").mkdir()

@@ -158,7 +158,7 @@ def table_faults(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 def write_space(folder: Path) -> list[Path]:
     """Write everything that a Space repository needs into a folder, new or empty; return the files."""
     if folder.exists() and any(folder.iterdir()):
-        raise InputError(f"{folder}: is not empty; use an empty folder")
+        raise InputError(f"{folder}: is not an empty folder; name a new one, or remove it")
     sources = {path.name: path for path in sorted((cards_folder() / "space").iterdir()) if path.is_file()}
     for module in SPACE_MODULES:
         path = Path(str(module.__file__))
