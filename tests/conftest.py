@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import hypothesis
 import pytest
 
 import lmrbench_data as lmr
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # Much of what a thousand tests load lasts; looking through it for garbage less often saves 5% of their own CPU time.
 gc.set_threshold(20_000, 20, 50)
+# Half of hypothesis's examples except in depth, and no limit of wall time, which busy machines exceed.
+hypothesis.settings.register_profile("ours", max_examples=100 if IN_DEPTH else 50, deadline=None)
+hypothesis.settings.load_profile("ours")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -325,7 +329,7 @@ def chromium() -> Iterator["Chrome"]:
 
 
 @pytest.fixture
-def browser(chromium: "Chrome") -> "Chrome":
+def browser(chromium: "Chrome") -> Iterator["Chrome"]:
     """A new window of the browser, which takes seconds to start: without the state and the logs of earlier tests."""
     old = chromium.window_handles
     chromium.switch_to.new_window("window")
@@ -336,4 +340,5 @@ def browser(chromium: "Chrome") -> "Chrome":
     chromium.switch_to.window(new)
     for kind in ("browser", "performance"):
         chromium.get_log(kind)
-    return chromium
+    yield chromium
+    chromium.get("about:blank")  # a page of the Space takes a tenth of a core as long as it is open

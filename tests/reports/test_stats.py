@@ -6,8 +6,6 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
-from statsmodels.stats.multitest import multipletests
 
 from lmrbench_evaluate.reports.stats import holm, pass_at_k, permutation
 
@@ -21,6 +19,8 @@ def test_pass_at_k_is_the_share_of_draws_in_which_one_passes(samples: list[bool]
 
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_with_one_sample_each_it_is_mcnemars_test(first: int, second: int) -> None:
+    from scipy.stats import binomtest
+
     expected = binomtest(first, first + second).pvalue if first + second else 1.0
     assert permutation([1] * first + [-1] * second + [0]) == pytest.approx(expected)
 
@@ -37,6 +37,8 @@ def test_permutation_counts_all_signs(differences: list[int]) -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_holm_agrees_with_statsmodels(values: list[float]) -> None:
+    from statsmodels.stats.multitest import multipletests
+
     gc.freeze()  # statsmodels collects garbage in each call, which takes long among so many modules
     try:
         _, expected, *_ = multipletests(values, method="holm")
