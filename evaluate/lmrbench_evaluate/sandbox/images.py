@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.tasks.environments import Environment, known_environments, registry_tag
@@ -31,7 +31,13 @@ def ensure_image(api: Any, tag: str, benchmark: Path | None = None) -> str:
     """
     if identity := image_id(api, tag):
         return identity
-    with FileLock(Path(tempfile.gettempdir(), f"lmrbench-images-{os.getuid()}.lock")):
+    lock = FileLock(Path(tempfile.gettempdir(), f"lmrbench-images-{os.getuid()}.lock"))
+    try:
+        held = lock.acquire(blocking=False)
+    except Timeout:
+        _log.info("image %s is missing: waiting for another process, which pulls or builds an image", tag)
+        held = lock.acquire()
+    with held:
         return image_id(api, tag) or _make_image(api, tag, benchmark)
 
 
