@@ -63,14 +63,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in left_out]
 
 
-def _turn(item: pytest.Item) -> tuple[bool, int]:
-    """Return a key that sorts tests with Docker last and, both among these and among the others, long ones first.
+def _turn(item: pytest.Item) -> tuple[bool, bool, bool, int]:
+    """Return a key that sorts tests: bubblewrap first, Docker last, and of those with the same needs, long ones first.
 
-    An image may have to be built for Docker; and no process of a parallel run shall start a long test when others have
-    nothing left to do.
+    Tests that share a zygote or a browser stand together, so that few processes of a parallel run start one. Others run
+    while an image is built for Docker, and no process starts a long test when the rest have nothing left to do.
     """
+    needs = {mark.name for mark in item.iter_markers()}
+    shares = "browser" in getattr(item, "fixturenames", ()) or _wall(item).endswith("_shared")
     limit = item.get_closest_marker("timeout")
-    return bool(item.get_closest_marker("docker")), -limit.args[0] if limit else 0
+    return "docker" in needs, "bwrap" not in needs, not shares, -limit.args[0] if limit else 0
 
 
 def _wall(item: pytest.Item) -> str:
