@@ -69,10 +69,10 @@ def _turn(item: pytest.Item) -> tuple[bool, bool, bool, int]:
     Tests that share a zygote or a browser stand together, so that few processes of a parallel run start one. Others run
     while an image is built for Docker, and no process starts a long test when the rest have nothing left to do.
     """
-    needs = {mark.name for mark in item.iter_markers()}
-    shares = "browser" in getattr(item, "fixturenames", ()) or _wall(item).endswith("_shared")
+    needs = {mark.name for mark in item.iter_markers()} | {*getattr(item, "fixturenames", ())}
+    shares = "browser" in needs or _wall(item).endswith("_shared")
     limit = item.get_closest_marker("timeout")
-    return "docker" in needs, "bwrap" not in needs, not shares, -limit.args[0] if limit else 0
+    return bool(needs & {"docker", "docker_sandbox"}), "bwrap" not in needs, not shares, -limit.args[0] if limit else 0
 
 
 def _wall(item: pytest.Item) -> str:
