@@ -48,6 +48,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if item.get_closest_marker("agents"):
                 item.add_marker(pytest.mark.skip(reason="`make test-agents` installs the agents and runs this test"))
     items.sort(key=_turn)
+    for item in items:
+        if _turn(item)[0] and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(900))  # the first ones may have to wait for an image
     if IN_DEPTH or any("::" in argument for argument in config.args):
         return
     groups: dict[tuple[str, str], list[pytest.Item]] = {}
