@@ -13,6 +13,7 @@ follow `walls`, too.
 
 import contextlib
 import ctypes
+import fcntl
 import gc
 import importlib
 import json
@@ -21,6 +22,7 @@ import re
 import select
 import signal
 import sys
+import termios
 
 import seccomp
 from walls import Walls, enter, fork_inside
@@ -65,11 +67,16 @@ def read_line() -> bytes:
 
 
 def stored(size: int) -> int:
-    """Read this many bytes from stdin into a file in memory, which takes results later; return its descriptor."""
+    """Move this many bytes from stdin into a file in memory, which takes results later; return its descriptor."""
     file = os.memfd_create("results")
-    while size and (part := os.read(0, min(size, 1 << 20))):
-        size -= os.write(file, part)
+    move(0, file, size)
     return file
+
+
+def move(source: int, target: int, size: int) -> None:
+    """Move bytes from a pipe in the kernel: what this process reads, each later job would find in its own memory."""
+    while size and (moved := os.splice(source, target, size)):
+        size -= moved
 
 
 def load(modules: list[str]) -> bool:
@@ -125,15 +132,23 @@ def relay(pid: int, out: int, log: int) -> None:
     left = {out: b"out", log: b"log"}
     while left:
         for fd, _ in poll.poll():
-            data = os.read(fd, 1 << 16)
             if fd == 0:
+                read_line()
                 os.kill(pid, signal.SIGKILL)
                 poll.unregister(0)
-            elif data:
-                send(b"%s %d\n" % (left[fd], len(data)) + data)
+            elif size := waiting(fd):
+                send(b"%s %d\n" % (left[fd], size))
+                move(fd, 1, size)
             else:
                 poll.unregister(fd)
                 del left[fd]
+
+
+def waiting(pipe: int) -> int:
+    """Return the number of bytes that a pipe holds."""
+    number = bytearray(4)
+    fcntl.ioctl(pipe, termios.FIONREAD, number)
+    return int.from_bytes(number, sys.byteorder)
 
 
 def oom_kills() -> int:
