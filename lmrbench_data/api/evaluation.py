@@ -75,5 +75,5 @@ def open_place(sandbox: str | Sandbox | Engine, settings: EvaluationSettings) ->
     if settings.engine == "ray":
         from lmrbench_evaluate.runs.ray_engine import RayEngine
 
-        return RayEngine(settings.ray_address, sandbox, settings.workers)
+        return RayEngine(settings.ray_address, sandbox, settings.workers, settings.isolation)
     return open_sandbox(sandbox, isolation=settings.isolation)

@@ -13,7 +13,8 @@ from lmrbench_evaluate.predictions.prediction import FORMS, Prediction
 from lmrbench_evaluate.predictions.reading import prediction_of
 from lmrbench_evaluate.predictions.sources import BadRow, raw_rows
 from lmrbench_evaluate.runs.evaluation import select
-from lmrbench_evaluate.sandbox import Isolation, Kind, open_sandbox
+from lmrbench_evaluate.sandbox import Kind, open_sandbox
+from lmrbench_evaluate.sandbox.zygotes import Isolation
 from lmrbench_evaluate.verdict.decode import Frame
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.expected import read_expected

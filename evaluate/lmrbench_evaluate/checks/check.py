@@ -5,9 +5,8 @@ the contract. Wrong ones, which misread the method, fail a core case. Core cases
 answer passes one. `plan` reads an instance and finds the problems that need no run, `_jobs` lists the runs, and
 `Trial.judge` compares a verdict with the required one.
 
-Golden and masked run exactly as a user's prediction does. Variants share sandboxes, which saves most of the time; a
-variant with an unexpected verdict runs again alone, and that verdict counts. The demo and the smoke tests of each
-repository run as well (`repository.py`); an instance is proved only if they succeed.
+Each trial runs exactly as a user's prediction does. The demo and the smoke tests of each repository run as well
+(`repository.py`); an instance is proved only if they succeed.
 """
 
 import contextlib
@@ -29,14 +28,15 @@ from lmrbench_data.tasks.task_folders import read_tasks
 
 from ..sandbox.base import Sandbox
 from ..verdict.decode import StreamError
-from ..verdict.evaluator import evaluate_batch, evaluate_prediction, in_batches
+from ..verdict.evaluator import evaluate_prediction
+from ..verdict.expected import read_expected
 from .choices import choice_problems, option_problems
 from .proved import proof_of, read_proofs, write_proofs
 from .repetitions import repetition_errors
 from .repository import repository_errors
 from .static import ReferenceLines, static_problems
 from .tables import table_errors
-from .trials import BEFORE, BROKEN, Finding, Must, Trial, make_trials
+from .trials import BEFORE, Finding, Must, Trial, make_trials
 from .trivial import note_on_seeds, note_on_trivial_answers
 
 
@@ -159,9 +159,7 @@ def _jobs(plans: Iterable[Plan], sandbox: Sandbox) -> Iterator[Job]:
         if not all(checked.item.configuration.is_altered for checked in own):
             jobs.append(Job(own, partial(_check_repository, task, sandbox, image)))
         for checked in own:
-            jobs += [
-                Job([checked], partial(_run_trials, checked, batch, sandbox, image)) for batch in _batches(checked)
-            ]
+            jobs += [Job([checked], partial(_run_trial, checked, trial, sandbox, image)) for trial in checked.trials]
             jobs.append(Job([checked], partial(_repeat, checked, sandbox, image)))
             if checked.item.tables:
                 jobs.append(Job([checked], partial(_check_tables, task, checked.item, sandbox, image)))
@@ -187,27 +185,13 @@ def _repeat(checked: Plan, sandbox: Sandbox, image: str) -> list[Finding]:
     return [Finding.of(checked.item.instance_id, f"golden, {name}", error) for name, error in errors.items()]
 
 
-def _batches(checked: Plan) -> Iterator[Sequence[Trial]]:
-    """Split trials: golden and masked run alone, as a user's predictions do; variants of one kind share sandboxes."""
-    for kind, group in groupby(checked.trials, key=lambda trial: trial.name.partition("/")[0]):
-        trials = list(group)
-        yield from in_batches(trials) if trials[0].name != kind else ([trial] for trial in trials)
-
-
-def _run_trials(checked: Plan, batch: Sequence[Trial], sandbox: Sandbox, image: str) -> list[Finding]:
+def _run_trial(checked: Plan, trial: Trial, sandbox: Sandbox, image: str) -> list[Finding]:
     assert checked.row
-    row = checked.row
-    if len(batch) == 1:
-        return [batch[0].judge(evaluate_prediction(row, batch[0].prediction, sandbox, image))]
-    seeds = row["tests"]["seeds"]
-    # One seed is enough to show that an answer is wrong; the others run alone on all seeds.
-    chosen = seeds[:1] if batch[0].must is Must.FAIL_CORE else seeds
-    verdicts = evaluate_batch(row, [trial.prediction for trial in batch], sandbox, image, seeds=chosen)
-    findings = []
-    for trial, verdict in zip(batch, verdicts, strict=True):
-        # In a batch an answer stops at its first error; only a run alone shows whether it is broken in every case.
-        broken = any(case.detail.startswith(BROKEN) for case in verdict.cases)
-        if broken or not trial.must.holds(verdict):
-            verdict = evaluate_prediction(row, trial.prediction, sandbox, image)
-        findings.append(trial.judge(verdict))
-    return findings
+    row, seeds = checked.row, checked.row["tests"]["seeds"]
+    if trial.must is Must.FAIL_CORE:
+        # One seed is enough to show that an answer is wrong.
+        first = [frame for frame in read_expected(row) if frame.seed == seeds[0]]
+        verdict = evaluate_prediction(row, trial.prediction, sandbox, image, expected=first)
+        if trial.must.holds(verdict):
+            return [trial.judge(verdict)]
+    return [trial.judge(evaluate_prediction(row, trial.prediction, sandbox, image))]

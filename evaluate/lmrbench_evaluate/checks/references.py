@@ -14,12 +14,11 @@ from lmrbench_data.tasks.experiments import table_cases
 from lmrbench_data.tasks.recordings import Recording
 from lmrbench_data.tasks.task import Instance, Task
 
-from ..rebuild.workspace import workspace_tar
+from ..rebuild.workspace import imported_by, workspace_tar
 from ..sandbox.base import Ended, Limits, Sandbox
 from ..sandbox.exclusive_retry import run_with_exclusive_retry
 from ..verdict.compare import CHECKERS, TooLargeError, first_difference
 from ..verdict.decode import Frame, StreamError, decode, read_frames, read_json, write_frame
-from ..verdict.evaluator import in_batches, run_batch
 from ..verdict.tolerance import ATOL, RTOL, Comparison
 from .tables import read_tables
 
@@ -42,7 +41,7 @@ def record(task: Task, instance: Instance, sandbox: Sandbox) -> Recording:
 
 
 def record_options(task: Task, options: Sequence[Instance], sandbox: Sandbox) -> list[Recording]:
-    """Run the cases that test single choices on options of them, several in one sandbox, and return their recordings.
+    """Run the cases that test single choices on options of them, and return their recordings.
 
     Raises:
         InputError: no case tests a choice alone, or an option raised, timed out or returned something that cannot be
@@ -55,39 +54,40 @@ def record_options(task: Task, options: Sequence[Instance], sandbox: Sandbox) ->
     if not cases:
         raise InputError(f"{where}: no case tests the functions of a choice alone; add one (@goal)")
     listing = dataclasses.replace(listing, payload=json.dumps(cases).encode())
-    paths = sorted({choice.file for choice in task.choices})
     recordings = []
-    for batch in in_batches(options):
-        repositories = [task.golden_repo(option) for option in batch]
-        _, streams = run_batch(
-            repositories[0],
-            task.cases(batch[0]),
-            [{path: repo[path] for path in paths} for repo in repositories],
-            [(case["name"], seed) for case in cases for seed in tests.seeds],
-            Limits(tests.timeout_s, tests.memory_mb),
-            sandbox,
-            sandbox.prepare(task.image_tag),
-        )
-        for option, stream in zip(batch, streams, strict=True):
-            named = f"{where}: {option.instance_id}"
-            frames = _checked(list(read_frames(stream)), named)
-            recordings.append(_recording([listing, *frames], tests.seeds, named, task.image_tag, sandbox.name))
+    for option in options:
+        named = f"{where}: {option.instance_id}"
+        runs = [(case["name"], seed) for case in cases for seed in tests.seeds]
+        frames = _run(task, option, sandbox, task.cases(option), (), named, runs=runs)
+        recordings.append(_recording([listing, *frames], tests.seeds, named, task.image_tag, sandbox.name))
     return recordings
 
 
 def _run(
-    task: Task, instance: Instance, sandbox: Sandbox, cases: bytes, seeds: Sequence[int], where: str
+    task: Task,
+    instance: Instance,
+    sandbox: Sandbox,
+    cases: bytes,
+    seeds: Sequence[int],
+    where: str,
+    *,
+    runs: Sequence[tuple[str, int]] | None = None,
 ) -> list[Frame]:
     """Run cases on a reference and return its frames.
+
+    Args:
+        seeds: the seeds for all cases, whose list is then the first frame.
+        runs: what to run in place of all cases and seeds.
 
     Raises:
         InputError: it raised, timed out, or wrote into the runner's stream.
         InfraError: the machinery failed.
     """
     tests = instance.tests
-    workspace = workspace_tar(task.golden_repo(instance), cases, runs=None, seeds=seeds, limit_s=tests.timeout_s)
-    limits = Limits(tests.timeout_s, tests.memory_mb)
-    outcome = run_with_exclusive_retry(sandbox.run, sandbox.prepare(task.image_tag), workspace, limits)
+    repo = task.golden_repo(instance)
+    workspace = workspace_tar(repo, cases, runs=runs, seeds=seeds, limit_s=tests.timeout_s)
+    limits, image = Limits(tests.timeout_s, tests.memory_mb), sandbox.prepare(task.image_tag)
+    outcome = run_with_exclusive_retry(sandbox, image, workspace, limits, imported_by(repo, cases))
     if outcome.ended is not Ended.EXITED:
         raise InputError(f"{where}: the reference ended with {outcome.ended}; raise tests.timeout_s or tests.memory_mb")
     try:

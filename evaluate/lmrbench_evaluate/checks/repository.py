@@ -62,7 +62,7 @@ def _program(task: Task) -> bytes:
 def _run(task: Task, case: str, sandbox: Sandbox, image: str) -> tuple[Mapping[str, object], str]:
     """Run one command; return its status and output, empty if it did not finish, and the reason."""
     workspace = workspace_tar(task.repo, _program(task), runs=[(case, 0)], limit_s=LIMIT_S)
-    outcome = run_with_exclusive_retry(sandbox.run, image, workspace, Limits(LIMIT_S, MEMORY_MB))
+    outcome = run_with_exclusive_retry(sandbox, image, workspace, Limits(LIMIT_S, MEMORY_MB))
     if outcome.ended is Ended.TIME_LIMIT:
         return {}, f"takes more than {LIMIT_S} s of CPU time; a reader's CPU must finish in a minute"
     if outcome.ended is not Ended.EXITED:

@@ -21,9 +21,10 @@ from lmrbench_data.tasks.choices import with_options
 from lmrbench_data.tasks.experiments import EASY, HARD, MARGIN, ROUNDING, SILENT, Tables, table_cases
 from lmrbench_data.tasks.task import Instance, Task
 
+from ..rebuild.workspace import imported_by, workspace_tar
 from ..sandbox.base import Limits, Sandbox
+from ..sandbox.exclusive_retry import run_with_exclusive_retry
 from ..verdict.decode import Frame, StreamError, decode, read_frames
-from ..verdict.evaluator import in_batches, run_batch
 from .solver import Cells, Combination, Proof, exchanges, first_runs, hard_errors
 
 #: Difficulty → largest number of combinations to try; if there are more, a random sample of this size is tried.
@@ -290,21 +291,21 @@ def _make(
     task: Task, instance: Instance, sandbox: Sandbox, image: str, runs: Sequence[_Run], threads: int = 1
 ) -> Iterator[_Run]:
     """Yield each run with its tables."""
-    for batch in in_batches(runs):
-        outcome, streams = run_batch(
-            task.golden_repo(instance),
-            table_cases(instance.tables),
-            [run.files for run in batch],
-            [(name, 0) for name in instance.tables],
-            Limits(instance.tests.timeout_s, instance.tests.memory_mb),
-            sandbox,
-            image,
+    repo, cases = task.golden_repo(instance), table_cases(instance.tables)
+    tests, modules = instance.tests, imported_by(repo, cases)
+    limits = Limits(tests.timeout_s, tests.memory_mb)
+    for run in runs:
+        workspace = workspace_tar(
+            {**repo, **run.files},
+            cases,
+            runs=[(name, 0) for name in instance.tables],
+            limit_s=limits.time_s,
             threads=threads,
         )
-        for run, stream in zip(batch, streams, strict=True):
-            try:
-                tables = read_tables(list(read_frames(stream)), instance.instance_id)
-            except (InputError, StreamError):
-                tables = {}
-            is_complete = tables.keys() == {*instance.tables}
-            yield run._replace(tables=tables if is_complete else None, cpu_s=(outcome.cpu_s or 0.0) / len(batch))
+        outcome = run_with_exclusive_retry(sandbox, image, workspace, limits, modules if threads == 1 else ())
+        try:
+            tables = read_tables(list(read_frames(outcome.stdout)), instance.instance_id)
+        except (InputError, StreamError):
+            tables = {}
+        is_complete = tables.keys() == {*instance.tables}
+        yield run._replace(tables=tables if is_complete else None, cpu_s=outcome.cpu_s or 0.0)

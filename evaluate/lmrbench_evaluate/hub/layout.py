@@ -42,8 +42,8 @@ SPACE_MODULES = (names, record_format, stats)
 MAX_ROWS, MAX_ENTRIES, MAX_SAMPLES = 50_000, 100, 1000
 _PUBLISHED_FACTS = (
     *("run_id", "dataset", "config", "dataset_sha256", "benchmark_version", "harness_version", "sandbox"),
-    *("official_sandbox", "timeout_scale", "fresh_seed_count", "scope", "difficulties", "images", "limits", "complete"),
-    *("started_at", "finished_at"),
+    *("official_sandbox", "isolation", "timeout_scale", "fresh_seed_count", "scope", "difficulties", "images"),
+    *("limits", "complete", "started_at", "finished_at"),
 )
 
 

@@ -29,6 +29,7 @@ from ..runs.folder import PREDICTIONS, RESULTS, RunFolder
 from ..runs.result_log import ResultLog
 from ..runs.settings import RunSettings
 from ..sandbox import open_sandbox
+from ..sandbox.zygotes import CONTAINER
 from .layout import MAX_ROWS, row_name, shown, table_faults
 from .submission import Submission
 
@@ -81,7 +82,7 @@ def repeat(
     submitted = _submitted(submission, rows)
     folder = submission.work_folder / f"run-{fresh_seeds}"
     settings = RunSettings.of(out=folder, dataset=dataset, config=config, workers=workers, fresh_seeds=fresh_seeds)
-    with open_sandbox("docker") as place:
+    with open_sandbox("docker", isolation=CONTAINER) as place:
         summary = evaluate(str(submission.files["predictions.jsonl"]), settings, rows, place, progress)
     if summary.stopped or summary.infra_errors:
         return summary, None

@@ -1,15 +1,15 @@
-"""Rebuild a repository from a dataset row and a prediction, and pack it with the cases and the runner for the sandbox.
+"""Rebuild a repository from a dataset row and a prediction, and pack it with the cases for the sandbox.
 
-The workspace holds the masked repository with the answer applied, the cases and the runner. It never holds the golden
-file, the expected outputs or the variants: a sandbox cannot leak files that it does not have.
+The workspace holds the masked repository with the answer applied, the cases and the plan of runs. It never holds the
+golden file, the expected outputs or the variants: a sandbox cannot leak files that it does not have.
 """
 
 import ast
 import contextlib
+import functools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Any
 
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.limited_calls import call_on_answer
@@ -19,7 +19,6 @@ from lmrbench_data.loader import File, LoadError, check_path, read_archive, tar_
 from lmrbench_data.tasks.experiments import FILES
 
 from ..predictions.prediction import Prediction
-from ..runner import runner_files
 from ..sandbox.meter import wall_limit
 from .answer import Spliced, check_goal_file, splice_function, splice_method
 from .patch import MAX_PATCHED_DEPTH, MAX_PATCHED_FILES, apply_patch
@@ -139,8 +138,8 @@ def workspace_tar(
     runs: Sequence[tuple[str, int]] | None,
     seeds: Sequence[int] = (),
     limit_s: float,
-    answers: Sequence[Mapping[str, File]] = (),
     threads: int = 1,
+    together: bool = False,
 ) -> bytes:
     """Return the tar that the sandbox receives on stdin.
 
@@ -149,31 +148,36 @@ def workspace_tar(
         cases: source code of the cases.
         runs: (case, seed) in running order; None lists all cases and runs each with each of `seeds`.
         limit_s: CPU seconds of the run. The runner has somewhat higher limits of its own, in case the harness is gone.
-        answers: files to try one set after the other in place of the repository's, each within an equal share of the
-            time (`verdict.evaluator.run_batch`); every set has the same paths.
         threads: threads of numerical libraries; more than one only to see whether a task depends on their number.
+        together: run all cases in one process, which is faster and never official.
     """
     # The harness is always first, however rarely a busy machine lets it check.
     ends = {"limit_s": int(limit_s) + 10, "wall_s": int(10 * wall_limit(limit_s))}
-    plan: dict[str, Any] = {"runs": runs, "seeds": list(seeds), **ends, "threads": threads}
-    if answers:
-        plan["answers"] = [(str(i), limit_s / len(answers)) for i in range(len(answers))]
+    plan = {"runs": runs, "seeds": list(seeds), **ends, "threads": threads, "together": together}
     return tar_bytes(
         {
             **{_REPO + name: file for name, file in repo.items()},
-            **{f"answers/{i}/{name}": file for i, files in enumerate(answers) for name, file in files.items()},
-            **{f"harness/{name}": File(content) for name, content in runner_files().items()},
-            "harness/plan.json": File(json.dumps(plan).encode("ascii")),
+            "plan.json": File(json.dumps(plan).encode("ascii")),
             "tests/cases.py": File(cases),
         }
     )
 
 
-def libraries_of(row: DatasetRow) -> list[str]:
+def libraries_of(row: DatasetRow) -> Sequence[str]:
     """Return the libraries, with their submodules, that the masked repository and the cases of a row import."""
-    repo = without_experiments(row, read_archive(row["repo_archive"]))
+    return _libraries(row["repo_archive"], row["tests_archive"], configuration_of(row).has_experiments)
+
+
+@functools.lru_cache(maxsize=128)
+def _libraries(repo_archive: bytes, tests_archive: bytes, has_experiments: bool) -> Sequence[str]:
+    repo = {name: file for name, file in read_archive(repo_archive).items() if not has_experiments or name not in FILES}
+    return imported_by(repo, read_archive(tests_archive)["cases.py"].data)
+
+
+def imported_by(repo: Mapping[str, File], cases: bytes) -> list[str]:
+    """Return the libraries, with their submodules, that a repository without an answer and its cases import."""
     imported = {"numpy.random"}  # which the runner seeds
-    for path, file in [*repo.items(), *read_archive(row["tests_archive"]).items()]:
+    for path, file in [*repo.items(), ("cases.py", File(cases))]:
         with contextlib.suppress(SourceError):  # the jobs report it if anything imports it
             for node in ast.walk(parse(python_text(file.data))) if path.endswith(".py") else ():
                 if isinstance(node, ast.Import):

@@ -1,9 +1,11 @@
-"""The files that go into the sandbox beside the rebuilt repository, as text; the harness imports only `seccomp.py`.
+"""The program that runs inside every sandbox, as text; the harness imports only lists from `seccomp.py` and `walls.py`.
 
-`bootstrap.py` unpacks the workspace, `runner.py` runs the cases, `encoding.py` turns their outputs into bytes, and
-cases import `lmrbench_cases.py`. `zygote.py` and the files that it imports serve many answers. `probe.py` measures the
-machine in a sandbox of its own. They need Python 3.11 and the standard library; they use torch, NumPy and pandas only
-where the task does.
+A *zygote* (`zygote.py`) loads libraries and forks a *job* for each answer, behind walls where answers share the sandbox
+(`walls.py`, `seccomp.py`). The job unpacks the workspace (`job.py`) and becomes its runner (`runner.py`), which
+forks a child for each case, or one child for all of them (`together.py`). `encoding.py` turns outputs into bytes,
+`cgroup.py` reads counters of the kernel, and cases import `lmrbench_cases.py`. `probe.py` measures the machine in a
+sandbox of its own. All need Python 3.11 and the standard library; they use torch, NumPy and pandas only where the task
+does.
 """
 
 import hashlib
@@ -11,17 +13,31 @@ import json
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
-_FILES = ("runner.py", "encoding.py", "lmrbench_cases.py")
 #: Each imports only those before it.
-_ZYGOTE_FILES = ("seccomp.py", "walls.py", "zygote_job.py", "zygote.py")
-#: Loads modules from a JSON object (name → source), and starts the last one.
+_FILES = (
+    "encoding.py",
+    "lmrbench_cases.py",
+    "cgroup.py",
+    "seccomp.py",
+    "walls.py",
+    "runner.py",
+    "together.py",
+    "job.py",
+    "zygote.py",
+)
+#: Reads as many bytes of stdin as its argument says and none of the messages after them; loads the modules that they
+#: hold as JSON (name → source), and starts the last one. As an argument, the program would fill the output of `ps`.
 _LOADER = """
-import json, sys, types
-for name, text in json.loads(sys.argv[1]).items():
+import json, os, sys, types
+program = b""
+while (rest := int(sys.argv[1]) - len(program)) and (part := os.read(0, rest)):
+    program += part
+files, settings = json.loads(program)
+for name, text in files.items():
     module = sys.modules[name.removesuffix(".py")] = types.ModuleType(name.removesuffix(".py"))
-    module.__file__ = f"/work/harness/{name}"
+    module.__file__ = name
     exec(compile(text, name, "exec"), module.__dict__)
-module.main(sys.argv[2])
+module.main(settings)
 """
 
 
@@ -30,17 +46,16 @@ def source(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
-def zygote_arguments(**settings: object) -> list[str]:
-    """Return the arguments for Python that start a zygote with these settings (`zygote.main`)."""
-    files = {name: source(name) for name in (*reversed(_FILES), *_ZYGOTE_FILES)}
-    return ["-c", _LOADER, json.dumps(files), json.dumps(settings)]
+def zygote_program(**settings: object) -> bytes:
+    """Return what a zygote with these settings (`zygote.main`) reads first from stdin."""
+    return json.dumps([{name: source(name) for name in _FILES}, settings]).encode("ascii")
 
 
-def runner_files() -> dict[str, bytes]:
-    """Return the files of the workspace's `harness/` by name."""
-    return {name: (_HERE / name).read_bytes() for name in _FILES}
+def zygote_arguments(program: bytes) -> list[str]:
+    """Return the arguments for Python that start a zygote with this program."""
+    return ["-c", _LOADER, str(len(program))]
 
 
 def runner_sha256() -> str:
     """Return the identity of all code that runs in the sandbox beside the task's."""
-    return hashlib.sha256(b"".join([source("bootstrap.py").encode(), *runner_files().values()])).hexdigest()
+    return hashlib.sha256(b"".join(source(name).encode() for name in _FILES)).hexdigest()

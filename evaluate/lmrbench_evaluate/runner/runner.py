@@ -9,11 +9,9 @@ published seeds, whatever this program does. It cannot know the outputs for fres
 gets only what it needs: the plan is deleted from the disk before any tested code runs, and from the child's memory
 before the case is loaded, so that no child learns the other cases and seeds.
 
-Layout of the work folder: `harness/` (this file, encoding.py, lmrbench_cases.py, and plan.json until it is read),
-`tests/cases.py`, `repo/`. Each case and seed runs in a forked child, so that none disturbs the next. The parent imports
-the large libraries once, before forking, and never any code of the repository. To check a task, a plan may have several
-`answers`: folders with goal files (in `answers/`) that are tried one after the other, with `answer/case` in their
-frames. Users' predictions never share a sandbox.
+Layout of the work folder: `tests/cases.py`, `repo/`, and `plan.json` until it is read. Each case and seed runs in a
+forked child, so that none disturbs the next; only a plan that says `together` has one child for all (together.py). This
+process imports the large libraries once, before forking, and never any code of the repository.
 
 Stdout has the line `ready` with the CPU seconds so far (from then on, tested code may be the cause of any event), then
 frames, each one line of JSON {"case", "seed", "kind", "size"} and `size` bytes, and last the line `used` with the CPU
@@ -29,14 +27,17 @@ import random
 import re
 import resource
 import select
-import shutil
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, BinaryIO, NamedTuple, NoReturn
+
+import cgroup
+import encoding
+import lmrbench_cases
 
 Data = bytes | bytearray
 
@@ -50,11 +51,30 @@ class Limit(NamedTuple):
     """In `time.monotonic`: stops a sleeping case if the harness, which has the rule (`sandbox/meter.py`), is gone."""
 
 
-Function = Callable[[str, int], tuple[str, Data]]
+#: A case and its seed.
+Run = tuple[str, int]
+#: The kind of a frame and its payload.
+Result = tuple[str, Data]
 
-WORK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-REPO = os.path.join(WORK, "repo")
-CASES = os.path.join(WORK, "tests", "cases.py")
+
+class Place(NamedTuple):
+    """The folders of a job."""
+
+    work: str
+
+    @property
+    def repo(self) -> str:
+        """The rebuilt repository."""
+        return os.path.join(self.work, "repo")
+
+    @property
+    def cases(self) -> str:
+        """The file of the cases."""
+        return os.path.join(self.work, "tests", "cases.py")
+
+
+#: Set by `main`.
+place = Place("/work")
 PRELOADED = ("numpy", "torch", "pandas", "scipy", "sklearn")
 #: No import starts after this many CPU seconds; children import the rest in their own time. Not by the clock: on a busy
 #: machine every child would import torch again, and a run of seconds would take minutes of CPU time.
@@ -62,9 +82,13 @@ PRELOAD_S = 20
 LOG_BYTES = 8192
 RESULT_BYTES = 16 * 1024 * 1024
 PR_SET_DUMPABLE = 4
+_HEAD = re.compile(rb"(output|raised|listing) (\d{1,9})\n")
 
 
-def main() -> None:
+def main(work: str, run_together: Callable[[list[Run]], Iterator[Result]]) -> None:
+    """Run the plan of a work folder; `run_together` runs several cases in one process."""
+    global place
+    place, started = Place(work), spent()
     plan = take_plan()
     set_dumpable(0)
     stream = os.fdopen(os.dup(1), "wb")
@@ -74,10 +98,6 @@ def main() -> None:
     # A sandbox may have fewer cores than the threads that tested code asks for; they must not spin.
     os.environ["OMP_WAIT_POLICY"] = "passive"
     sys.dont_write_bytecode = True
-    sys.path.insert(0, os.path.join(WORK, "harness"))
-    import encoding  # noqa: F401  # before any code of the repository can put a module of that name in the way
-    import lmrbench_cases  # noqa: F401
-
     preload(threads)
     begun = spent()
     limit = Limit(begun + plan["limit_s"], time.monotonic() + plan["wall_s"])
@@ -86,23 +106,24 @@ def main() -> None:
     signal.signal(signal.SIGALRM, lambda *_: time.monotonic() >= limit.wall and os._exit(124))
     signal.alarm(plan["wall_s"] + 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    stream.write(b"ready %.3f\n" % begun)
+    stream.write(b"ready %.3f\n" % (begun - started))
     stream.flush()
     if plan["runs"] is None:  # recording: the cases are not known yet
-        kind, payload = in_child(stream, limit, "", 0, listing, plan)
+        [(kind, payload)] = in_child(stream, limit, [("", 0)], list_cases, plan)
         send(stream, "", 0, kind, payload)
         names = json.loads(payload) if kind == "listing" else []
-        plan["runs"] = [[case["name"], seed] for case in names for seed in plan["seeds"]]
-    for answer, limit_s in plan.get("answers", [(None, plan["limit_s"])]):
-        if answer is not None:
-            shutil.copytree(os.path.join(WORK, "answers", answer), REPO, dirs_exist_ok=True)
-        until = limit._replace(cpu=min(limit.cpu, spent() + limit_s))
-        for case, seed in plan["runs"]:
-            kind, payload = in_child(stream, until, case, seed, run_case, plan)
-            send(stream, case if answer is None else f"{answer}/{case}", seed, kind, payload)
-            del payload  # or the next child inherits it
-            if answer is not None and kind != "output":
-                break  # the answer has failed
+        plan["runs"] = [(case["name"], seed) for case in names for seed in plan["seeds"]]
+    # The plan's own list, which `forget` empties in every child.
+    left = plan["runs"] = [(case, seed) for case, seed in plan["runs"]]
+    while left:
+        if plan.get("together"):
+            results = in_child(stream, limit, left[:], run_together, plan)
+        else:
+            results = in_child(stream, limit, left[:1], run_alone, plan)
+        for kind, payload in results:
+            case, seed = left.pop(0)
+            send(stream, case, seed, kind, payload)
+        del results, kind, payload  # or the next child inherits them
     stream.write(b"used %.3f\n" % (spent() - begun))
     stream.flush()
 
@@ -116,7 +137,7 @@ def spent() -> float:
 
 def take_plan() -> dict[str, Any]:
     """Read and delete the plan; no tested code has started yet."""
-    path = os.path.join(WORK, "harness", "plan.json")
+    path = os.path.join(place.work, "plan.json")
     with open(path, encoding="utf-8") as file:
         plan: dict[str, Any] = json.load(file)
     os.remove(path)
@@ -144,9 +165,9 @@ def set_dumpable(value: int) -> None:
 def preload(threads: int) -> None:
     """Import the large libraries that the repository or the cases import, once for all children."""
     text = ""
-    for folder, _, names in os.walk(WORK):
+    for folder, _, names in os.walk(place.work):
         for name in names:
-            if name.endswith(".py") and not folder.endswith("harness"):
+            if name.endswith(".py"):
                 with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
                     text += file.read()
     libraries = "|".join(PRELOADED)
@@ -174,10 +195,14 @@ def send(stream: BinaryIO, case: str, seed: int, kind: str, payload: Data) -> No
 
 
 def in_child(
-    stream: BinaryIO, limit: Limit, case: str, seed: int, function: Function, plan: dict[str, Any]
-) -> tuple[str, Data]:
-    """Run `function(case, seed)` in a forked child that knows nothing of the plan; return (kind, payload)."""
-    kills_before = oom_kills()
+    stream: BinaryIO, limit: Limit, runs: list[Run], produce: Callable[[list[Run]], Iterator[Result]], plan: Any
+) -> list[Result]:
+    """Produce the results of some runs in a forked child that knows nothing of the plan.
+
+    Returns:
+        A result for each run, or for the first ones if the child says that another child should run the rest.
+    """
+    kills_before = cgroup.oom_kills()
     cpu_s = max(1, int(limit.cpu - spent()) + 1)
     result_read, result_write = os.pipe()
     log_read, log_write = os.pipe()
@@ -186,32 +211,50 @@ def in_child(
     except OSError as error:  # earlier cases left too many processes behind
         for fd in (result_read, result_write, log_read, log_write):
             os.close(fd)
-        return "died", json.dumps({"reason": f"no process could be started: {error.strerror}"}).encode("ascii")
+        return [died(reason=f"no process could be started: {error.strerror}")]
     if pid == 0:
+        runs = runs[:]
         forget(plan)
+        cgroup.close()
         os.close(stream.fileno())
         os.close(result_read)
         os.close(log_read)
-        child(cpu_s, limit.wall, case, seed, function, result_write, log_write)
+        child(cpu_s, limit.wall, lambda: produce(runs), result_write, log_write)
     os.close(result_write)
     os.close(log_write)
-    result, log = collect(pid, result_read, log_read, stream.fileno())
+    sent, log = collect(pid, result_read, log_read, stream.fileno())
     status = end(pid)
-    write_log(case, seed, log)
-    head = re.match(rb"(output|raised|listing) (\d{1,9})\n", result)
-    if head and len(result) == head.end() + int(head[2]):
-        kind = head[1].decode("ascii")
-        del result[: head.end()]
-        return kind, result
+    write_log(*runs[0], log)
+    results = take_results(sent, len(runs))
+    # A child may leave the rest to the next one, but not within a result; and nothing may follow the last result.
+    if not sent and (len(results) == len(runs) or (results and status == 0)):
+        return results
     facts: dict[str, object] = {"signal": -status if status < 0 else None, "exit": status if status >= 0 else None}
-    if len(result) >= RESULT_BYTES:
+    if len(sent) >= RESULT_BYTES:
         facts["reason"] = f"returned more than {RESULT_BYTES} bytes"
-    facts["oom"] = oom_kills() > kills_before
+    facts["oom"] = cgroup.oom_kills() > kills_before
+    return [*results[: len(runs) - 1], died(**facts)]
+
+
+def died(**facts: object) -> Result:
+    """Return the result of a run whose child did not send it."""
     return "died", json.dumps(facts).encode("ascii")
 
 
-def child(cpu_s: int, wall: float, case: str, seed: int, function: Function, result_fd: int, log_fd: int) -> NoReturn:
-    """Run the function, send its result and exit."""
+def take_results(sent: bytearray, most: int) -> list[Result]:
+    """Take the complete results off the front of what a child has sent."""
+    results: list[Result] = []
+    while len(results) < most and (head := _HEAD.match(sent)):
+        end_of_result = head.end() + int(head[2])
+        if len(sent) < end_of_result:
+            break
+        results.append((head[1].decode("ascii"), sent[head.end() : end_of_result]))
+        del sent[:end_of_result]
+    return results
+
+
+def child(cpu_s: int, wall: float, produce: Callable[[], Iterator[Result]], result_fd: int, log_fd: int) -> NoReturn:
+    """Send results and exit."""
     try:
         os.setsid()
         set_dumpable(1)
@@ -223,20 +266,35 @@ def child(cpu_s: int, wall: float, case: str, seed: int, function: Function, res
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(max(1, int(wall - time.monotonic()) + 1))  # in case the parent is gone
         limit_cpu(cpu_s)
-        os.chdir(REPO)
-        sys.path.insert(0, REPO)
+        os.chdir(place.repo)
+        sys.path.insert(0, place.repo)
         sys.argv = ["cases"]
-        try:
-            kind, payload = function(case, seed)
-        except BaseException as error:
-            kind, payload = "raised", describe(error)
-        sys.stdout.flush()
-        for part in (f"{kind} {len(payload)}\n".encode("ascii"), payload):
-            data = memoryview(part)
-            while data:
-                data = data[os.write(result_fd, data) :]
+        for kind, payload in produce():
+            sys.stdout.flush()
+            for part in (f"{kind} {len(payload)}\n".encode("ascii"), payload):
+                data = memoryview(part)
+                while data:
+                    data = data[os.write(result_fd, data) :]
     finally:
         os._exit(0)
+
+
+def run_alone(runs: list[Run]) -> Iterator[Result]:
+    """Yield the result of one case."""
+    yield result_of(run_case, *runs[0])
+
+
+def list_cases(_runs: list[Run]) -> Iterator[Result]:
+    """Yield the cases of the file."""
+    yield result_of(listing)
+
+
+def result_of(function: Callable[..., Result], *arguments: Any) -> Result:
+    """Return what tested code returned or raised."""
+    try:
+        return function(*arguments)
+    except BaseException as error:
+        return "raised", describe(error)
 
 
 def limit_cpu(seconds: int) -> None:
@@ -258,7 +316,7 @@ def prefer_for_oom() -> None:
 def load_cases() -> ModuleType:
     import importlib.util
 
-    spec = importlib.util.spec_from_file_location("cases", CASES)
+    spec = importlib.util.spec_from_file_location("cases", place.cases)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -267,9 +325,7 @@ def load_cases() -> ModuleType:
     return module
 
 
-def listing(_case: str, _seed: int) -> tuple[str, Data]:
-    import lmrbench_cases
-
+def listing() -> Result:
     cases = [
         {
             "name": name.removeprefix("case_"),
@@ -285,9 +341,7 @@ def listing(_case: str, _seed: int) -> tuple[str, Data]:
     return "listing", json.dumps(cases).encode("ascii")
 
 
-def run_case(case: str, seed: int) -> tuple[str, Data]:
-    import encoding
-
+def run_case(case: str, seed: int) -> Result:
     random.seed(seed)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(seed)
@@ -302,10 +356,10 @@ def describe(error: BaseException) -> bytes:
     frames = []
     for frame in traceback.extract_tb(error.__traceback__)[-30:]:
         path = os.path.abspath(frame.filename)
-        if path.startswith(REPO + os.sep):
-            where = os.path.relpath(path, REPO)
+        if path.startswith(place.repo + os.sep):
+            where = os.path.relpath(path, place.repo)
             frames.append(f"{where}:{frame.lineno} in {frame.name}: {(frame.line or '')[:200]}")
-        elif path == CASES:
+        elif path == place.cases:
             frames.append(f"(tests) in {frame.name}")
     try:
         message = str(error)[:2000]
@@ -382,20 +436,3 @@ def write_log(case: str, seed: int, log: bytearray) -> None:
     if len(log) > 2 * LOG_BYTES:
         log = log[:LOG_BYTES] + b"\n[...]\n" + log[-LOG_BYTES:]
     os.write(2, f"--- {case} seed {seed}\n".encode() + bytes(log).rstrip(b"\n") + b"\n")
-
-
-def oom_kills() -> int:
-    """Count the processes of this container that the kernel killed for lack of memory; 0 if the cgroup does not say."""
-    for path in ("/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events"):
-        try:
-            with open(path, encoding="ascii") as file:
-                found = re.search(r"^oom_kill (\d+)$", file.read(), re.MULTILINE)
-        except OSError:
-            continue
-        if found:
-            return int(found.group(1))
-    return 0
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,4 @@
-"""The system calls that tested code in bubblewrap or behind walls of its own cannot make, as a program for the kernel.
-
-libseccomp writes it. The harness runs this module for bubblewrap, and a zygote for its jobs.
+"""The system calls that tested code cannot make, as a program for the kernel, which libseccomp writes.
 
 Namespaces do not cover everything: sockets to a hypervisor, keyrings, memory that belongs to no process. Ordinary code
 also does not need most parts of the kernel in which escapes were found. Calls for another architecture end the process.
@@ -15,7 +13,7 @@ _EQUAL_MASKED, _GREATER = 7, 6
 _UNKNOWN = -1
 _CLONE_NEWUSER = 0x10000000
 _MAP_SHARED, _MAP_ANONYMOUS = 0x1, 0x20
-_AF_LOCAL, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
+_AF_LOCAL = 1
 
 #: What a zygote needs to build the walls of a job.
 NEEDED_FOR_WALLS = ("unshare", "setns", "mount", "mount_setattr")
@@ -26,11 +24,11 @@ REFUSED = (
     *NEEDED_FOR_WALLS,
     *("add_key", "keyctl", "request_key"),
     # namespaces and mounts
-    *("umount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount"),
+    *("umount", "umount2", "pivot_root", "chroot", "open_tree", "open_tree_attr", "move_mount"),
     *("fsopen", "fsmount", "fsconfig", "fspick"),
     *("name_to_handle_at", "open_by_handle_at"),
     # parts of the kernel that numerical code does not need
-    *("bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register"),
+    *("bpf", "perf_event_open", "userfaultfd", "io_setup", "io_uring_setup", "io_uring_enter", "io_uring_register"),
     *("fanotify_init", "quotactl", "quotactl_fd", "lookup_dcookie", "modify_ldt", "vm86", "vm86old"),
     # the machine
     *("kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "iopl", "ioperm", "reboot"),
@@ -76,11 +74,10 @@ def filter_program(*, has_cgroup: bool = False) -> bytes:
             # Its pages stay when every process has let go of them, and then count as nobody's memory.
             shared = _MAP_SHARED | _MAP_ANONYMOUS
             _refuse(library, context, "mmap", errno.EPERM, _Comparison(3, _EQUAL_MASKED, shared, shared))
-        # The kernel reads the lower half of the argument; a filter sees all of it.
-        _refuse(library, context, "socket", errno.EAFNOSUPPORT, _Comparison(0, _GREATER, _AF_NETLINK, 0))
-        for family in set(range(_AF_NETLINK)) - {_AF_LOCAL, _AF_INET, _AF_INET6}:
-            same = _Comparison(0, _EQUAL_MASKED, 0xFFFFFFFF, family)
-            _refuse(library, context, "socket", errno.EAFNOSUPPORT, same)
+        # No network, not even a loopback. The kernel reads the lower half of the argument; a filter sees all of it.
+        for call in ("socket", "socketpair"):
+            _refuse(library, context, call, errno.EAFNOSUPPORT, _Comparison(0, _GREATER, _AF_LOCAL, 0))
+            _refuse(library, context, call, errno.EAFNOSUPPORT, _Comparison(0, _EQUAL_MASKED, 0xFFFFFFFF, 0))
         return _exported(library, context)
     finally:
         library.seccomp_release(ctypes.c_void_p(context))

@@ -1,32 +1,38 @@
-"""Walls of its own for each job of a zygote: namespaces, mounts, no rights, a filter of system calls.
+"""Isolate each job of a zygote: namespaces, mounts, no rights, a filter of system calls.
 
-They need no root. An ordinary user's zygote enters a user namespace, in which it has the rights to build them. Where
-the engine or the machine refuses that, the zygote is root, and each job becomes a user. Nothing has to be cleaned up:
-when process 1 of the namespaces ends, the kernel ends every other process and drops mounts, sockets, queues and shared
-memory.
+This needs no root. An ordinary user's zygote enters a user namespace, in which it has the rights to build walls; root's
+needs some capabilities, and each of its jobs becomes a user. Nothing has to be cleaned up: when process 1 of the
+namespaces ends, the kernel ends every other process and drops mounts, sockets, queues and shared memory.
 """
 
 import contextlib
 import ctypes
-import fcntl
 import os
 import signal
-import socket
 import struct
 import sys
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, NoReturn
 
 _NEWNS, _NEWUSER, _NEWPID, _NEWNET, _NEWIPC, _NEWCGROUP = 1 << 17, 1 << 28, 1 << 29, 1 << 30, 1 << 27, 1 << 25
-_NOSUID, _NODEV, _NOEXEC, _RDONLY, _REC, _PRIVATE = 2, 4, 8, 1, 1 << 14, 1 << 18
+_NOSUID, _NODEV, _NOEXEC, _RDONLY, _REC, _PRIVATE, _BIND = 2, 4, 8, 1, 1 << 14, 1 << 18, 1 << 12
 _PDEATHSIG, _SET_SECCOMP, _CAPBSET_DROP, _NO_NEW_PRIVS = 1, 22, 24, 38
 _FILTER = 2
 #: The number of `mount_setattr`, the same on all architectures; and its arguments (Linux 5.12).
 _MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _ATTR_RDONLY = 442, -100, 0x8000, 1
-_SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
 _CAPABILITIES, _CAPABILITY_VERSION = 64, 0x20080522
 #: Folders that show the container or take files for it.
 _COVERED = ("/sys", "/dev/shm", "/dev/mqueue")
+#: Parts of /proc and /sys that show the whole machine: the engine's own list, and locks, by which answers that run side
+#: by side could talk.
+MASKED = (
+    *("/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats"),
+    *("/proc/locks", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats"),
+    *("/sys/devices/virtual/powercap", "/sys/firmware"),
+)
+#: The user `nobody`, as a job knows itself.
+NOBODY = 65534
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -37,18 +43,35 @@ class Walls(NamedTuple):
     program: bytes
     """The filter of system calls (seccomp.py)."""
     user: int
-    """The user that a job of root's zygote becomes; another zygote's jobs keep theirs."""
+    """The user that a job of root's zygote becomes; another zygote's jobs keep theirs, under the name `nobody`."""
     disk_mb: int
     """Size of each of the two folders that a job can write to."""
 
 
-def enter() -> None:
-    """Take the rights to build walls, or raise OSError: an ordinary user goes on as process 1 of new namespaces."""
+def prepare(walls: Walls) -> Callable[[Callable[[], object]], int]:
+    """Take the rights to build walls, and build them once, around nothing; return the function that forks a job.
+
+    An ordinary user goes on as process 1 of new namespaces.
+
+    Raises:
+        OSError: the machine refuses it.
+        SystemExit: the machine refuses walls; a line on stderr says why.
+    """
+    if os.geteuid() != 0:
+        _enter_user_namespace()
+    if os.waitpid(_fork(walls, lambda: None), 0)[1]:
+        sys.exit(1)
+    return partial(_fork, walls)
+
+
+def _enter_user_namespace() -> None:
     user, group = os.geteuid(), os.getegid()
-    if user == 0:
-        return
     _check(_libc.unshare(_NEWUSER | _NEWPID), "unshare (user namespaces)")
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{NOBODY} {user} 1"),
+        ("gid_map", f"{NOBODY} {group} 1"),
+    ):
         with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
             file.write(text)
     if child := os.fork():
@@ -58,20 +81,22 @@ def enter() -> None:
     _mount("proc", "/proc", flags=_NOSUID | _NODEV | _NOEXEC)
 
 
-def fork_inside(walls: Walls, job: Callable[[], object]) -> int:
-    """Fork a job behind walls; return its process, in which `job` runs and which then exits.
-
-    What it raises, and what the machine refuses, is a line on stderr.
-    """
+def _fork(walls: Walls, run: Callable[[], object]) -> int:
+    """Fork a job behind walls; return its process."""
     _check(_libc.unshare(_NEWPID), "unshare")
     pid = os.fork()
-    if pid:
-        with open("/proc/self/ns/pid", "rb") as own:  # the next child is again outside
-            _check(_libc.setns(own.fileno(), _NEWPID), "setns")
-        return pid
+    if not pid:
+        run_and_exit(lambda: _build(walls), run)
+    with open("/proc/self/ns/pid", "rb") as outside:  # the next child is again outside
+        _check(_libc.setns(outside.fileno(), _NEWPID), "setns")
+    return pid
+
+
+def run_and_exit(*steps: Callable[[], object]) -> NoReturn:
+    """Run functions, and end this process; what they raise is a line on stderr."""
     try:
-        _inside(walls)
-        job()
+        for step in steps:
+            step()
         os._exit(0)
     except BaseException as error:
         print(f"zygote: {error}", file=sys.stderr, flush=True)
@@ -79,7 +104,7 @@ def fork_inside(walls: Walls, job: Callable[[], object]) -> int:
         os._exit(1)
 
 
-def _inside(walls: Walls) -> None:
+def _build(walls: Walls) -> None:
     """Build the other walls around this process, and so around all that it starts."""
     _check(_libc.unshare(_NEWNS | _NEWNET | _NEWIPC | _NEWCGROUP), "unshare")
     _mount(None, "/", flags=_REC | _PRIVATE)
@@ -89,18 +114,18 @@ def _inside(walls: Walls) -> None:
     done = _libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, attributes, size)
     _check(done, "mount_setattr")
     _mount("proc", "/proc", flags=_NOSUID | _NODEV | _NOEXEC)
-    _mount("devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=620", flags=_NOSUID | _NOEXEC)
-    for path in filter(os.path.isdir, _COVERED):
-        _mount("tmpfs", path, "size=4k", flags=_RDONLY | _NOSUID | _NODEV | _NOEXEC)
+    _mount("devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=620,max=64", flags=_NOSUID | _NOEXEC)
+    for path in (*_COVERED, *MASKED):
+        if os.path.isdir(path):
+            _mount("tmpfs", path, "size=4k", flags=_RDONLY | _NOSUID | _NODEV | _NOEXEC)
+        elif os.path.exists(path):
+            _mount(None, path, flags=_BIND, source="/dev/null")
     for path in ("/tmp", "/work"):
         _mount("tmpfs", path, f"size={walls.disk_mb}m,mode=1777", flags=_NOSUID | _NODEV)
-    with socket.socket() as any_socket:
-        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
     _give_up_rights(walls)
 
 
 def _give_up_rights(walls: Walls) -> None:
-    _prctl(_NO_NEW_PRIVS, 1)
     for number in range(_CAPABILITIES):
         with contextlib.suppress(OSError):  # the kernel has fewer
             _prctl(_CAPBSET_DROP, number)
@@ -112,15 +137,21 @@ def _give_up_rights(walls: Walls) -> None:
     _check(_libc.capset(head, none), "capset")
     # After the change of user, which clears it: process 1 ends with its parent.
     _prctl(_PDEATHSIG, signal.SIGKILL)
-    program = ctypes.create_string_buffer(walls.program, len(walls.program))
+    restrict(walls.program)
+
+
+def restrict(program: bytes) -> None:
+    """Apply a filter of system calls to this process and to all that it starts."""
+    _prctl(_NO_NEW_PRIVS, 1)
+    instructions = ctypes.create_string_buffer(program, len(program))
     # struct sock_fprog: the number of instructions, and where they are.
-    header = struct.pack("HP", len(walls.program) // 8, ctypes.addressof(program))
+    header = struct.pack("HP", len(program) // 8, ctypes.addressof(instructions))
     _check(_libc.prctl(_SET_SECCOMP, _FILTER, header), "seccomp")
 
 
-def _mount(kind: str | None, path: str, options: str = "", *, flags: int) -> None:
-    name = (kind or "none").encode()
-    done = _libc.mount(name, path.encode(), kind and name, ctypes.c_ulong(flags), options.encode() or None)
+def _mount(kind: str | None, path: str, options: str = "", *, flags: int, source: str = "") -> None:
+    name = (source or kind or "none").encode()
+    done = _libc.mount(name, path.encode(), kind and kind.encode(), ctypes.c_ulong(flags), options.encode() or None)
     _check(done, f"mount {path}")
 
 

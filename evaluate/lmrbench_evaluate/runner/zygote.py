@@ -1,14 +1,18 @@
-"""The zygote: load libraries once, and fork each answer behind walls of its own.
+"""The zygote: load libraries once, and fork each answer from here. It never sees tested code.
 
-It runs in a container or in bubblewrap, and never sees tested code. The *job* that it forks is process 1 of namespaces
-of its own (walls.py) and acts as the runner of the answer (zygote_job.py); the zygote passes on what the job prints.
+On stdin, after its program, each message is a line of JSON {"modules", "work", "rlimits", "size"} and `size` bytes:
+the libraries that trusted texts import, the folder and the limits of the job, and the tar of its workspace; or {},
+which ends the job.
 
-On stdin each message is a line of JSON: {"modules", "size"} and `size` bytes, the libraries that trusted texts import
-and the tar of a workspace; or {}, which ends the job. On stdout: `walls` once, if the machine lets them be built; then
-`begin NANOSECONDS`, `out SIZE` and `log SIZE` with that many bytes, and `end KILLS STATUS` once nothing of the job is
-left: how many processes the kernel has killed meanwhile for lack of memory, and the job's exit status. The nanoseconds
-are the container's CPU time so far; without a cgroup they are those of this process and of its ended children, and
-follow `walls`, too.
+On stdout: `started NANOSECONDS` once it can take jobs; then `begin NANOSECONDS`, `out SIZE` and `log SIZE` with that
+many bytes, and `end KILLS STATUS` once the job has ended: how many processes the kernel has killed meanwhile for lack
+of memory, and the job's exit status. The nanoseconds are the CPU time so far, of the container or, without one, of this
+process and of its ended children.
+
+A zygote whose only job needs no walls runs it in its own place: what follows `begin` is the output of the job alone.
+
+No byte of an answer, of its inputs or of its outputs may enter this process's memory, which every later job inherits:
+the kernel moves them from pipe to file and from pipe to pipe.
 """
 
 import contextlib
@@ -16,46 +20,57 @@ import ctypes
 import fcntl
 import gc
 import importlib
+import importlib.util
 import json
 import os
-import re
 import select
 import signal
 import sys
+import tempfile
 import termios
+from collections.abc import Callable
+from typing import Any
 
+import cgroup
+import job
+import runner
 import seccomp
-from walls import Walls, enter, fork_inside
-from zygote_job import job
+import walls
 
-_MADV_COLLAPSE = 25
-_FILES = ("memory/memory.oom_control", "memory.events", "cpuacct/cpuacct.usage", "cpu.stat")
-#: Files of the container's cgroup, opened before a wall hides them.
-_cgroup = [os.open(path, os.O_RDONLY) for name in _FILES if os.path.exists(path := f"/sys/fs/cgroup/{name}")]
+_SET_CHILD_SUBREAPER = 36
+#: Only without walls, where nothing is secret, and only on systems other than Linux.
+_HAS_SPLICE = hasattr(os, "splice")
 _tried: set[str] = set()
 
 
-def main(arguments: str) -> None:
+def main(settings: dict[str, Any]) -> None:
     """Serve the harness until it closes stdin.
 
     Args:
-        arguments: JSON: `user` and `disk_mb` of `Walls`, the `rlimits` of each job by name, and `has_cgroup` of
-            the filter.
+        settings: `walls`: the fields of `Walls` but its program, or None if jobs have none. `in_place`: whether the
+            first job is the only one and takes the place of this process. `has_cgroup`: whether this process has a
+            container of its own, which limits memory and counts CPU time.
     """
-    settings = json.loads(arguments)
-    program = seccomp.filter_program(has_cgroup=settings["has_cgroup"])
-    walls, rlimits = Walls(program, settings["user"], settings["disk_mb"]), settings["rlimits"]
     sys.dont_write_bytecode = True
-    enter()
-    if os.waitpid(fork_inside(walls, lambda: None), 0)[1]:
-        sys.exit(1)
-    send(b"walls\n" if _cgroup else b"walls %d\n" % cpu_nanoseconds())
+    counts = settings["has_cgroup"]
+    if settings["walls"] is None:
+        fork = fork_plainly
+    else:
+        fork = walls.prepare(walls.Walls(seccomp.filter_program(has_cgroup=counts), **settings["walls"]))
+    send(b"started %d\n" % cpu_nanoseconds(counts))
     while line := read_line():
-        if message := json.loads(line):  # if not, the job to end has ended by itself
-            is_new = load(message["modules"])
-            run(walls, rlimits, stored(message["size"]))
-            if is_new:  # after the first answer, which would wait for it
-                collapse()
+        message = json.loads(line)
+        if not message:  # the job to end has ended by itself
+            continue
+        load(message["modules"])
+        workspace = stored(message["size"])
+        send(b"begin %d\n" % cpu_nanoseconds(counts))
+        place = message["work"], message["rlimits"]
+        if settings["in_place"]:
+            walls.restrict(seccomp.filter_program(has_cgroup=counts))
+            job.run_job(workspace, 1, 2, *place)
+            return
+        serve(fork, workspace, place)
 
 
 def read_line() -> bytes:
@@ -67,81 +82,95 @@ def read_line() -> bytes:
 
 
 def stored(size: int) -> int:
-    """Move this many bytes from stdin into a file in memory, which takes results later; return its descriptor."""
-    file = os.memfd_create("results")
+    """Move this many bytes from stdin into a file in memory; return its descriptor."""
+    if hasattr(os, "memfd_create"):
+        file = os.memfd_create("workspace")
+    else:
+        file, path = tempfile.mkstemp()
+        os.unlink(path)
     move(0, file, size)
     return file
 
 
-def move(source: int, target: int, size: int) -> None:
-    """Move bytes from a pipe in the kernel: what this process reads, each later job would find in its own memory."""
-    while size and (moved := os.splice(source, target, size)):
+def move(pipe: int, target: int, size: int) -> None:
+    """Move bytes from a pipe in the kernel."""
+    while size:
+        if _HAS_SPLICE:
+            moved = os.splice(pipe, target, size)
+        else:
+            moved = os.write(target, os.read(pipe, min(size, select.PIPE_BUF)))
+        if not moved:
+            return
         size -= moved
 
 
-def load(modules: list[str]) -> bool:
-    """Import libraries that have not been tried yet; return whether there are any."""
+def load(modules: list[str]) -> None:
+    """Import libraries that have not been tried yet.
+
+    Raises:
+        SystemExit: a library that tasks need is installed and cannot be imported.
+    """
     new = [name for name in modules if name not in _tried]
     if not new:
-        return False
+        return
     _tried.update(new)
     gc.disable()  # which takes a fourteenth of the time of an import
     for name in new:
-        # Not a module but a function, say; the job reports real errors.
-        with contextlib.suppress(Exception, SystemExit):
+        try:
             importlib.import_module(name)
+        except (Exception, SystemExit) as error:
+            # Others are functions, say, or the repository can do without them; the job reports real errors.
+            if name in runner.PRELOADED and importlib.util.find_spec(name):
+                sys.exit(f"cannot import {name}: {error}")
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)
-        # The original also notes the seed, with a formatted stack, for devices that no container has.
-        torch.manual_seed = torch.random.manual_seed = lambda seed: torch.default_generator.manual_seed(int(seed))  # type: ignore[attr-defined]
     gc.freeze()  # collections in jobs would copy memory that they share with this process
     gc.enable()
-    return True
 
 
-def collapse() -> None:
-    """Gather this process's memory in huge pages (Linux 6.1), whose tables cost a fork next to nothing."""
-    libc, size = ctypes.CDLL(None), 1 << 21
-    with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
-        for first, last in re.findall(r"^(\w+)-(\w+) rw-p 0+ 00:00 ", file.read(), re.MULTILINE):
-            start, end = -(-int(first, 16) // size) * size, int(last, 16) // size * size
-            if end > start:
-                libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _MADV_COLLAPSE)
+def fork_plainly(run: Callable[[], object]) -> int:
+    """Fork a job without walls, whose orphans become children of this process (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    pid = os.fork()
+    if not pid:
+        walls.run_and_exit(run)
+    return pid
 
 
-def run(walls: Walls, rlimits: dict[str, int], workspace: int) -> None:
-    """Have a job run a workspace, and pass on its output until nothing of it is left."""
-    before = oom_kills()
-    send(b"begin %d\n" % cpu_nanoseconds())
+def serve(fork: Callable[[Callable[[], object]], int], workspace: int, place: tuple[str, dict[str, int]]) -> None:
+    """Have a job run a workspace, and pass on its output to its end."""
+    kills_before = cgroup.oom_kills()
     (out, job_out), (log, job_log) = os.pipe(), os.pipe()
-    pid = fork_inside(walls, lambda: job(workspace, job_out, job_log, _cgroup, oom_kills, rlimits))
+    pid = fork(lambda: job.run_job(workspace, job_out, job_log, *place))
     for fd in (job_out, job_log, workspace):
         os.close(fd)
-    relay(pid, out, log)
+    relay(pid, {out: b"out", log: b"log"})
     status = os.waitpid(pid, 0)[1]
-    send(b"end %d %d\n" % (oom_kills() - before, status))
-    os.close(out)
-    os.close(log)
+    with contextlib.suppress(ChildProcessError):  # orphans of jobs without walls
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    send(b"end %d %d\n" % (cgroup.oom_kills() - kills_before, status))
 
 
-def relay(pid: int, out: int, log: int) -> None:
-    """Copy a job's output to stdout to its end, which comes when no process of it is left; end it on request."""
+def relay(pid: int, pipes: dict[int, bytes]) -> None:
+    """Pass on a job's output until no process holds its pipes; end the job if the harness asks for it."""
     poll = select.poll()
-    for fd in (0, out, log):
+    for fd in (0, *pipes):
         poll.register(fd, select.POLLIN)
-    left = {out: b"out", log: b"log"}
-    while left:
+    while pipes:
         for fd, _ in poll.poll():
             if fd == 0:
                 read_line()
                 os.kill(pid, signal.SIGKILL)
                 poll.unregister(0)
             elif size := waiting(fd):
-                send(b"%s %d\n" % (left[fd], size))
+                send(b"%s %d\n" % (pipes[fd], size))
                 move(fd, 1, size)
             else:
                 poll.unregister(fd)
-                del left[fd]
+                os.close(fd)
+                del pipes[fd]
 
 
 def waiting(pipe: int) -> int:
@@ -151,21 +180,10 @@ def waiting(pipe: int) -> int:
     return int.from_bytes(number, sys.byteorder)
 
 
-def oom_kills() -> int:
-    """Return the number of processes of the container that the kernel has killed; 0 if no cgroup says it."""
-    return max(0, cgroup_number(rb"^oom_kill (\d+)$"))
-
-
-def cpu_nanoseconds() -> int:
-    """Return the CPU time so far, as the engine counts it or, without a cgroup, as this process knows it."""
-    counted = max(1000 * cgroup_number(rb"^usage_usec (\d+)$"), cgroup_number(rb"\A(\d+)$"))
+def cpu_nanoseconds(has_cgroup: bool) -> int:
+    """Return the CPU time so far, as the engine counts it or, without a container, as this process knows it."""
+    counted = cgroup.cpu_nanoseconds() if has_cgroup else -1
     return counted if counted >= 0 else int(sum(os.times()[:4]) * 1e9)
-
-
-def cgroup_number(pattern: bytes) -> int:
-    """Return the first number of this pattern in the cgroup's files; -1 if there is none."""
-    found = (re.search(pattern, os.pread(file, 4096, 0), re.MULTILINE) for file in _cgroup)
-    return next((int(match[1]) for match in found if match), -1)
 
 
 def send(data: bytes) -> None:

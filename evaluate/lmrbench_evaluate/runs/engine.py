@@ -95,6 +95,7 @@ class Engine(ABC):
         name: as `run.json` records it.
         sandbox: name of the sandbox in which answers run.
         official: whether leaderboards accept results of that sandbox.
+        isolation: what separates answers in it; settled once `prepare` has returned.
         slots: number of answers to have submitted at a time, a few more than run.
         facts: what `run.json` records about the engine, without names of machines.
     """
@@ -102,6 +103,7 @@ class Engine(ABC):
     name: str
     sandbox: str
     official: bool
+    isolation: str
     slots: int
     facts: Mapping[str, Any]
 
@@ -148,14 +150,16 @@ class Threads(Engine):
         # One more than the threads, which need not wait while the caller uses a result.
         self.slots = workers + 1
         self.facts = {"name": self.name, "nodes": 1, "cores": os.cpu_count()}
-        self.sandbox, self.official = sandbox.name, sandbox.official
+        self.sandbox, self.official, self.isolation = sandbox.name, sandbox.official, sandbox.isolation
         self._pool = concurrent.futures.ThreadPoolExecutor(workers)
         self._stop = threading.Event()
         self._expected: dict[str, Future[list[Frame]]] = {}
         self._locks: dict[str, threading.Lock] = {}
 
     def prepare(self, tags: Sequence[str]) -> dict[str, str]:
-        return {tag: self._place.prepare(tag) for tag in tags}
+        images = {tag: self._place.prepare(tag) for tag in tags}
+        self.isolation = self._place.isolation
+        return images
 
     def begin(self, conditions: Conditions) -> None:
         self._conditions = conditions

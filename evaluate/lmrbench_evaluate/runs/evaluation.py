@@ -83,7 +83,8 @@ def evaluate(
         writer.update(predictions=source_name(predictions), complete=False)
         jobs = _plan(keys, writer, summary)
         images = engine.prepare(sorted({scope[job.instance_id]["docker_image"] for job in jobs}))
-        writer.update(images={**writer.facts["images"], **images}, engine=engine.facts)
+        images_so_far = {**writer.facts["images"], **images}
+        writer.update(images=images_so_far, engine=engine.facts, isolation=engine.isolation)
         engine.begin(Conditions(images, writer.facts["fresh_seeds"], settings.timeout_scale))
         summary.stopped = _run(jobs, scope, writer, engine, images, progress or Progress())
         summary.infra_errors = sum(status is Status.INFRA_ERROR for status in writer.statuses(keys))

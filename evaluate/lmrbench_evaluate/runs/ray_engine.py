@@ -24,6 +24,7 @@ from lmrbench_data.dataset.rows import DatasetRow
 from ..predictions.prediction import Prediction
 from ..sandbox import open_sandbox
 from ..sandbox.base import Sandbox
+from ..sandbox.zygotes import SHARED, Isolation
 from ..verdict.decode import Frame
 from ..verdict.expected import BadReferenceError, read_expected
 from ..verdict.verdict import Verdict
@@ -35,6 +36,10 @@ RETRIES = 3
 CONNECT_S = 10.0
 #: Seconds for answers to end after a stop, before their workers are killed.
 STOP_S = 20.0
+#: Kind and isolation of a sandbox.
+_Opened = tuple[str, Isolation]
+#: Name, official and isolation of an open sandbox, and the identities of images.
+_Described = tuple[str, bool, str, dict[str, str]]
 _SAME = "give all nodes the same: pull it from LMRBENCH_REGISTRY, or copy it (`docker save`, `docker load`)"
 
 
@@ -43,20 +48,21 @@ class RayEngine(Engine):
 
     name = "ray"
 
-    def __init__(self, address: str | None, sandbox: str, workers: int | None) -> None:
+    def __init__(self, address: str | None, sandbox: str, workers: int | None, isolation: Isolation = SHARED) -> None:
         """Connect, and open a sandbox on each node.
 
         Args:
             address: of the cluster; None for `RAY_ADDRESS`, or the cluster on this machine.
             sandbox: kind of the sandbox; `auto` is Docker, because no node may differ from the others.
             workers: number of answers under way at a time; None for twice the CPUs, so that none waits.
+            isolation: as for `open_sandbox`.
 
         Raises:
             InputError: Ray is not installed, or a node has another version of the harness.
             InfraError: there is no cluster, or a node has no sandbox.
         """
         require_extra("ray", "the engine ray")
-        self._kind = "docker" if sandbox == "auto" else sandbox
+        self._sandbox = ("docker" if sandbox == "auto" else sandbox, isolation)
         self._close = _connect(address)
         self._tasks: set[Any] = set()
         self._rows: dict[str, Any] = {}
@@ -67,19 +73,22 @@ class RayEngine(Engine):
             cores = int(ray.cluster_resources().get("CPU", 0))
             self.slots = workers or 2 * cores
             self.facts = {"name": self.name, "version": ray.__version__, "nodes": len(_nodes()), "cores": cores}
-            self.sandbox, self.official, _ = _ask_nodes(self._kind, ())
+            self.sandbox, self.official, self.isolation, _ = _ask_nodes(self._sandbox, ())
         except BaseException:
             self.close()
             raise
 
     def prepare(self, tags: Sequence[str]) -> dict[str, str]:
         """Prepare the images on all nodes, which must be the same everywhere."""
-        return _ask_nodes(self._kind, tags)[2] if tags else {}
+        if not tags:
+            return {}
+        _, _, self.isolation, images = _ask_nodes(self._sandbox, tags)
+        return images
 
     def begin(self, conditions: Conditions) -> None:
         import ray
 
-        self._run = (self._kind, __version__, conditions)
+        self._run = (self._sandbox, __version__, conditions)
         # Not decorated below, because Ray may be missing where this module is imported.
         self._evaluate = ray.remote(num_cpus=1, max_retries=RETRIES)(_evaluate)
         self._record = ray.remote(num_cpus=1, max_retries=RETRIES)(_record)
@@ -168,8 +177,8 @@ def _nodes() -> dict[str, str]:
     return {node["NodeID"]: f"{node['NodeName']} ({node['NodeManagerHostname']})" for node in nodes}
 
 
-def _ask_nodes(kind: str, tags: Sequence[str]) -> tuple[str, bool, dict[str, str]]:
-    """Return name and official of the sandbox on all nodes, and the identities of the images, all equal everywhere."""
+def _ask_nodes(sandbox: _Opened, tags: Sequence[str]) -> _Described:
+    """Return what `_describe` does on all nodes, where it must be the same."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -177,8 +186,8 @@ def _ask_nodes(kind: str, tags: Sequence[str]) -> tuple[str, bool, dict[str, str
     answers = {}
     for node, name in _nodes().items():
         there = NodeAffinitySchedulingStrategy(node, soft=False)
-        answers[name] = task.options(scheduling_strategy=there).remote(kind, __version__, tags)
-    facts: list[tuple[str, bool, dict[str, str]]] = []
+        answers[name] = task.options(scheduling_strategy=there).remote(sandbox, __version__, tags)
+    facts: list[_Described] = []
     for name, answer in answers.items():
         try:
             facts.append(ray.get(answer))
@@ -187,7 +196,7 @@ def _ask_nodes(kind: str, tags: Sequence[str]) -> tuple[str, bool, dict[str, str
             kind_of_error = InputError if isinstance(cause, InputError) else InfraError
             raise kind_of_error(f"node {name}: {one_line(cause)[:300]}") from error
         if facts[-1] != facts[0]:
-            raise InputError(f"node {name}: images {facts[-1][2]}, but {facts[0][2]} on another node; {_SAME}")
+            raise InputError(f"node {name}: {facts[-1]}, but {facts[0]} on another node; {_SAME}")
     if not facts:
         raise InfraError("the Ray cluster has no CPUs; start a node with `ray start --address=HEAD`")
     return facts[0]
@@ -210,36 +219,43 @@ def _cause(error: BaseException) -> Exception:
 
 
 @functools.cache
-def _sandbox(kind: str) -> Sandbox:
+def _sandbox(opened: _Opened) -> Sandbox:
     """Return the sandbox of this worker process."""
-    sandbox = open_sandbox(kind)
+    kind, isolation = opened
+    sandbox = open_sandbox(kind, isolation=isolation)
     atexit.register(sandbox.close)
     return sandbox
 
 
-def _describe(kind: str, version: str, tags: Sequence[str]) -> tuple[str, bool, dict[str, str]]:
-    """Return name and official of this node's sandbox, and the identities of images."""
+def _describe(opened: _Opened, version: str, tags: Sequence[str]) -> _Described:
+    """Prepare images on this node."""
     if version != __version__:
         raise InputError(f"it has lmrbench-data {__version__}; install {version} there")
-    sandbox = _sandbox(kind)
-    return sandbox.name, sandbox.official, {tag: sandbox.prepare(tag) for tag in tags}
+    sandbox = _sandbox(opened)
+    images = {tag: sandbox.prepare(tag) for tag in tags}
+    return sandbox.name, sandbox.official, sandbox.isolation, images
 
 
-def _checked_sandbox(kind: str, version: str, conditions: Conditions, row: DatasetRow) -> Sandbox:
+def _checked_sandbox(opened: _Opened, version: str, conditions: Conditions, row: DatasetRow) -> Sandbox:
     """Return this node's sandbox, even if the node joined the cluster after the run began."""
     tag = row["docker_image"]
-    image = _describe(kind, version, [tag])[2][tag]
+    image = _describe(opened, version, [tag])[-1][tag]
     if image != conditions.images[tag]:
         raise InputError(f"node {socket.gethostname()}: another image of {tag}; {_SAME}")
-    return _sandbox(kind)
+    return _sandbox(opened)
 
 
-def _record(kind: str, version: str, conditions: Conditions, row: DatasetRow) -> list[Frame]:
-    return fresh_outputs(row, _checked_sandbox(kind, version, conditions, row), conditions)
+def _record(opened: _Opened, version: str, conditions: Conditions, row: DatasetRow) -> list[Frame]:
+    return fresh_outputs(row, _checked_sandbox(opened, version, conditions, row), conditions)
 
 
 def _evaluate(
-    kind: str, version: str, conditions: Conditions, row: DatasetRow, fresh: Sequence[Frame], prediction: Prediction
+    opened: _Opened,
+    version: str,
+    conditions: Conditions,
+    row: DatasetRow,
+    fresh: Sequence[Frame],
+    prediction: Prediction,
 ) -> Verdict:
-    sandbox = _checked_sandbox(kind, version, conditions, row)
+    sandbox = _checked_sandbox(opened, version, conditions, row)
     return job_verdict(row, prediction, sandbox, conditions, lambda: [*read_expected(row), *fresh])

@@ -11,7 +11,7 @@ from lmrbench_data.base.settings import Settings, option
 from lmrbench_data.chat.endpoint import Instances, RequestSettings
 from lmrbench_data.loader import CONFIGS
 
-from ..sandbox import Isolation
+from ..sandbox.zygotes import Isolation
 
 #: Parallel sandboxes on this machine, unless settings name another number.
 WORKERS = 2
@@ -25,7 +25,7 @@ class EvaluationSettings(Settings):
 
     categories: tuple[str, ...] = option((), "Categories to include (default: all).", "--category")
     isolation: Isolation = option(
-        "container", "container, or shared: answers share loaded libraries, which is faster and never official."
+        "shared", "shared: a sandbox runs many answers, each behind walls; container: it is removed after one."
     )
     workers: int | None = option(
         None,
@@ -48,8 +48,6 @@ class EvaluationSettings(Settings):
     def _check_engine(self) -> Self:
         if self.ray_address and self.engine != "ray":
             raise ArgumentError("ray_address", "needs the engine ray")
-        if self.isolation != "container" and self.engine == "ray":
-            raise ArgumentError("isolation", "the engine ray isolates each answer in a container of its own")
         return self
 
 

@@ -4,27 +4,19 @@ import importlib
 import logging
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
 
 from .base import Sandbox
-
-if TYPE_CHECKING:
-    from .bwrap import BwrapSandbox
-    from .docker import DockerSandbox
+from .zygotes import ISOLATIONS, SHARED, Isolation
 
 Kind = Literal["auto", "docker", "bwrap", "local"]
 KINDS = get_args(Kind)
-#: The kinds with walls.
-WALLS = ("docker", "bwrap")
-Isolation = Literal["container", "shared"]
-ISOLATIONS: tuple[Isolation, Isolation] = get_args(Isolation)
-CONTAINER, SHARED = ISOLATIONS
 _log = logging.getLogger(__name__)
 
 
-def open_sandbox(kind: str, benchmark: Path | None = None, isolation: str = CONTAINER) -> Sandbox:
+def open_sandbox(kind: str, benchmark: Path | None = None, isolation: Isolation = SHARED) -> Sandbox:
     """Return a sandbox of this kind; use it as a context manager.
 
     Args:
@@ -32,7 +24,7 @@ def open_sandbox(kind: str, benchmark: Path | None = None, isolation: str = CONT
             not Docker; or the import path `package.module:name` of a callable that takes no arguments and returns a
             `Sandbox`.
         benchmark: a folder of tasks whose environments are known in addition to the installed ones.
-        isolation: `container`, or `shared` (see `shared.py`), which needs Docker or bubblewrap.
+        isolation: `shared`, or `container` (see `zygotes.py`); a sandbox by import path has its own.
 
     Raises:
         InfraError: Docker was requested and no daemon answers, or `bwrap` and it does not work on this machine.
@@ -40,42 +32,27 @@ def open_sandbox(kind: str, benchmark: Path | None = None, isolation: str = CONT
     """
     if isolation not in ISOLATIONS:
         raise ArgumentError("isolation", f"{isolation!r} is unknown; one of: {', '.join(ISOLATIONS)}")
-    if isolation == SHARED and kind not in ("auto", *WALLS):
-        raise ArgumentError("isolation", f"{SHARED} needs one of the sandboxes {', '.join(WALLS)}, not {kind!r}")
-    wall = _open_wall(kind, benchmark, isolation)
-    if wall is not None and isolation == SHARED:
-        from .shared import SharedSandbox
-
-        return SharedSandbox(wall)
-    if wall is not None:
-        return wall
-    if kind in ("auto", "local"):
-        _log.warning("the `local` sandbox does not isolate tested code from this machine; not for a leaderboard")
-        from .local import LocalSandbox
-
-        return LocalSandbox(benchmark)
-    return _open_path(kind)
-
-
-def _open_wall(kind: str, benchmark: Path | None, isolation: str) -> "DockerSandbox | BwrapSandbox | None":
-    """Return the first of Docker and bubblewrap that the kind names and that works here; None if none does."""
+    if kind not in KINDS:
+        return _open_path(kind)
     from .bwrap import BwrapSandbox
     from .docker import DockerSandbox
+    from .local import LocalSandbox
 
     walls: dict[str, type[DockerSandbox | BwrapSandbox]] = {"docker": DockerSandbox, "bwrap": BwrapSandbox}
     for name, wall in walls.items():
         if kind in ("auto", name):
             try:
-                sandbox = wall(benchmark)
+                sandbox = wall(benchmark, isolation)
             except InfraError as error:
-                if kind == name or (isolation == SHARED and name == WALLS[-1]):
+                if kind == name:
                     raise
                 _log.warning("%s", error)
                 continue
             if not sandbox.official:
                 _log.warning("results of the `%s` sandbox are not for a leaderboard", name)
             return sandbox
-    return None
+    _log.warning("the `local` sandbox does not isolate tested code from this machine; not for a leaderboard")
+    return LocalSandbox(benchmark, isolation)
 
 
 def _open_path(path: str) -> Sandbox:

@@ -3,6 +3,7 @@
 A sandbox knows nothing about tasks or verdicts.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, Self
@@ -69,6 +70,8 @@ class Sandbox(Protocol):
     name: str
     official: bool
     """True if leaderboards accept its results."""
+    isolation: str
+    """What separates answers (`zygotes.ISOLATIONS`); settled once `prepare` has returned."""
 
     def prepare(self, tag: str) -> str:
         """Make the environment with this image tag available; return the identity that results record.
@@ -78,11 +81,12 @@ class Sandbox(Protocol):
         """
         ...
 
-    def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
+    def run(self, image: str, workspace: bytes, limits: Limits, modules: Sequence[str] = ()) -> Outcome:
         """Run one workspace (see `workspace.workspace_tar`); safe to call from several threads.
 
         Args:
             image: the identity that `prepare` returned.
+            modules: libraries to load before the workspace arrives, which no answer has chosen.
 
         Raises:
             OverloadError: the machine had no time for the run.

@@ -1,8 +1,8 @@
 """Run workspaces in child processes of this machine: the common part of `local` and `bwrap`.
 
-A backend starts the runner, says how much CPU time and memory a run uses, and kills it. Starting and killing one child
-is `base.child`'s job. The rest differs from other children: the run is limited by CPU time that `meter` measures from
-outside, and by rlimits that the bootstrap sets after it has unpacked the workspace.
+A backend starts a zygote, says how much CPU time and memory its job uses, and kills it. Starting and killing one child
+is `base.child`'s job. The rest differs from other children: a job is limited by CPU time that `meter` measures from
+outside, and by rlimits that it sets after it has unpacked the workspace.
 """
 
 import contextlib
@@ -16,9 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
@@ -27,90 +25,64 @@ from lmrbench_data.base.errors import InfraError
 from lmrbench_data.tasks.environments import Environment, known_environments
 
 from ..runner import source
-from .base import START_S, Ended, Limits, Outcome, Sandbox
-from .meter import Meter, collect_output, make_outcome
+from .base import START_S, Ended, Limits
+from .zygote import Host
+from .zygotes import CLOSED, SHARED, Isolation, ZygoteSandbox
 
 #: Seconds between two looks at the memory of a run.
 _WATCH_S = 0.2
-_CLOSED = "the sandbox was closed"
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, eq=False)
-class Started:
-    """A run whose runner has been started."""
-
-    child: Child
-    cpu_seconds: Callable[[], float]
-    """CPU seconds of all its processes so far."""
-    kill: Callable[[], None]
-    """Ends all its processes; any thread may call it."""
-    memory_mb: Callable[[], float] = lambda: 0.0
-    """Memory of all its processes together; 0 if only the rlimit counts."""
-
-
-class ChildSandbox(Sandbox):
+class ChildSandbox(ZygoteSandbox):
     """The child processes of one harness process."""
 
     official = False
 
-    def __init__(self, benchmark: Path | None = None) -> None:
+    def __init__(self, benchmark: Path | None = None, isolation: Isolation = SHARED) -> None:
+        super().__init__(isolation)
         self._benchmark = benchmark
-        self._running: set[Started] = set()
+        #: Ends all processes of a run; any thread may call it.
+        self._kills: set[Callable[[], None]] = set()
         self._lock = threading.Lock()
-        self._closed = False
 
     def prepare(self, tag: str) -> str:
         """Check that this Python has the environment's packages; return their versions as the identity."""
         return _check_packages(find_environment(tag, self._benchmark).packages(), self.name)
 
-    def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
-        if self._closed:
-            raise InfraError(_CLOSED)
-        try:
-            with self._start(image, len(workspace), limits) as run, self.registered(run):
-                return self._converse(run, workspace, limits)
-        except OSError as error:
-            raise InfraError(f"{self.name} sandbox: {error}") from error
-
     def close(self) -> None:
         with self._lock:
-            self._closed = True
-            running = list(self._running)
-        for run in running:
-            run.kill()
-
-    @abstractmethod
-    def _start(self, image: str, size: int, limits: Limits) -> contextlib.AbstractContextManager[Started]:
-        """Start the runner, which waits for a workspace of this many bytes; leave nothing of it after the block."""
+            kills = list(self._kills)
+        super().close()
+        for kill in kills:
+            kill()
 
     @contextlib.contextmanager
-    def registered(self, run: Started) -> Iterator[None]:
-        """Let `close` kill a run meanwhile."""
+    def hosted(self, child: Child, kill: Callable[[], None]) -> Iterator[Host]:
+        """Yield the host of a zygote, which `close` kills meanwhile."""
+        process = child.process
         with self._lock:
             if self._closed:  # while the process was being started
-                raise InfraError(_CLOSED)
-            self._running.add(run)
+                raise InfraError(CLOSED)
+            self._kills.add(kill)
         try:
-            yield
+            with PipeReader(process) as reader:
+                yield Host(
+                    send=functools.partial(_send, child),
+                    read=reader.read,
+                    cpu_seconds=lambda: cpu_seconds({process.pid, *below(process.pid)}),
+                    offered=lambda: contextlib.nullcontext(offered_share),
+                    end=lambda errors: (Ended.EXITED, f"{describe_status(process.wait())}: {errors.strip()[-300:]}"),
+                )
         finally:
             with self._lock:
-                self._running.discard(run)
+                self._kills.discard(kill)
 
-    def _converse(self, run: Started, workspace: bytes, limits: Limits) -> Outcome:
-        meter = Meter(limits, run.cpu_seconds, offered_share)
-        # A runner that does not read its workspace does not send its first line either.
-        with contextlib.suppress(BrokenPipeError, TimeoutError):
-            run.child.send(workspace, time.monotonic() + START_S)
-            run.child.close_stdin()
-        with PipeReader(run.child.process) as reader:
-            stdout, log, ended = collect_output(reader.read, meter, limits, memory_watch(run.memory_mb, limits))
-        duration = meter.elapsed()
-        run.child.kill()
-        if self._closed:
-            raise InfraError(_CLOSED)
-        problem = f"{describe_status(run.child.process.returncode)} after {duration:.0f} s: {log.strip()[-300:]}"
-        return make_outcome(stdout, log, ended, duration, meter.cpu, problem)
+
+def _send(child: Child, data: bytes) -> None:
+    """Send data; a zygote that has ended does not read, and its end gives the reason."""
+    with contextlib.suppress(BrokenPipeError, TimeoutError):
+        child.send(data, time.monotonic() + START_S)
 
 
 def find_environment(tag: str, benchmark: Path | None = None) -> Environment:
@@ -169,8 +141,9 @@ def stat_fields(process: int | str) -> list[bytes]:
 
 def parents() -> dict[int, int]:
     """Return the parent of every process of this machine."""
-    found = {}
-    for name in os.listdir("/proc"):
+    found: dict[int, int] = {}
+    names = os.listdir("/proc") if os.path.isdir("/proc") else []
+    for name in names:
         if name.isdigit():
             with contextlib.suppress(OSError):
                 found[int(name)] = int(stat_fields(name)[1])

@@ -1,28 +1,33 @@
-"""Run workspaces in Docker: one fresh, locked-down container per run.
+"""Run workspaces in Docker, in locked-down containers.
 
 A container has no network, a read-only root, work folders in memory, an unprivileged user, no capabilities, and limits
 on memory, processes, disk and files. Nothing is mounted, so the daemon may be on another machine. Containers carry the
 labels below and are always removed: by `run`, by `close`, or by the reaper process if the harness crashes.
+
+A container for many answers lets its zygote build walls around each. One for a single answer has the engine's own
+profile of system calls instead, and the answer's runner takes the place of the zygote.
 """
 
 import contextlib
 import functools
 import json
+import logging
 import os
+import secrets
 import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 from lmrbench_data.base.errors import InfraError
 
-from ..runner import source, zygote_arguments
+from ..runner import source, zygote_arguments, zygote_program
 from ..runner.seccomp import NEEDED_FOR_WALLS, OWNERLESS, REFUSED
-from .base import ENVIRONMENT, PYTHON_OPTIONS, Ended, Limits, Outcome, Sandbox
+from ..runner.walls import MASKED
+from .base import PYTHON_OPTIONS, Limits
 from .docker_client import (
     RUN_LABEL,
     StreamReader,
@@ -36,32 +41,36 @@ from .docker_client import (
     send,
 )
 from .images import ensure_image, layers_digest
-from .meter import Meter, collect_output, make_outcome
-from .zygote import OWN_PROCESSES, ZYGOTE_CAPABILITIES, ZYGOTE_ENVIRONMENT, Host
+from .zygote import OWN_PROCESSES, WORK, ZYGOTE_ENVIRONMENT, GoneError, Host, Zygote
+from .zygotes import CLOSED, CONTAINER, SHARED, Isolation, ZygoteSandbox
 
 #: The process that created a container: `docker ps --filter label=lmrbench.process=PID` lists those of one command.
 PROCESS_LABEL = "lmrbench.process"
-WORK = "/work"
 USER = "65534:65534"
+#: Containers for answers have random users, because the kernel limits some things by user (descriptors under way,
+#: watched files), through which answers that run side by side could talk. Engines without root have 65,536 users.
+_FIRST_USER, _USERS = 10_000, 50_000
 _PROBE_LIMITS = Limits(time_s=0, memory_mb=128)
+_log = logging.getLogger(__name__)
 
 
-class DockerSandbox(Sandbox):
+class DockerSandbox(ZygoteSandbox):
     """The containers of one harness process."""
 
     name = "docker"
     official = True
-    zygotes_are_root = False
-    """Set where the engine or the machine refuses the walls of an ordinary user's zygote."""
     #: Identity → the daemon's id of an image, for all sandboxes of this process.
     _images: ClassVar[dict[str, str]] = {}
+    #: Identity → why walls are refused, likewise.
+    _refusals: ClassVar[dict[str, str]] = {}
 
-    def __init__(self, benchmark: Path | None = None) -> None:
+    def __init__(self, benchmark: Path | None = None, isolation: Isolation = SHARED) -> None:
         """Connect to the daemon; InfraError if none answers."""
+        super().__init__(isolation)
         self._benchmark = benchmark
         self.run_id = uuid.uuid4().hex
         self._threads = threading.local()
-        self._closed = self._limits_hold = False
+        self._limits_hold = False
         self._reaper: subprocess.Popen[bytes] | None = None
         self._reaper_lock = threading.Lock()
         #: Threads that need the same image wait for the one that builds it.
@@ -69,65 +78,52 @@ class DockerSandbox(Sandbox):
         self._api()
 
     def prepare(self, tag: str) -> str:
-        """Pull or build the image if it is missing; return its identity, which all daemons with this image agree on."""
+        """Pull or build the image if it is missing; return its identity, which all daemons with this image agree on.
+
+        Where a container cannot hold the walls of an answer, each answer gets a container.
+        """
         with self._image_lock:
             image = ensure_image(self._api(), tag, self._benchmark)
             identity = layers_digest(self._api(), image)
             self._images[identity] = image
+            if self.isolation == SHARED and (refusal := self._refusal(identity)):
+                self.isolation = CONTAINER
+                _log.warning("each answer gets a container (`--isolation container`), which is slower: %s", refusal)
             return identity
 
-    def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
-        """Run one workspace in a container of its own."""
-        with (
-            self.container(
-                image,
-                limits,
-                host={"tmpfs": dict.fromkeys((WORK, "/tmp"), tmpfs_options(limits))},
-                command=["python", *PYTHON_OPTIONS, "-c", source("bootstrap.py"), str(len(workspace)), WORK],
-                environment={**ENVIRONMENT, "HOME": WORK},
-                stdin_open=True,
-                network_disabled=True,
-            ) as (api, container),
-            self.offered_share(image) as offered,
-        ):
-            meter = Meter(limits, lambda: cpu_seconds(api, container), offered)
-            with attached(api, container) as connection:
-                api.start(container)
-                send(connection, workspace)
-                stdout, log, ended = collect_output(StreamReader(connection).read, meter, limits)
-                duration, problem = meter.elapsed(), str(ended)
-            if ended is Ended.EXITED:
-                ended, problem = end_of_container(api, container, log)
-                if self._closed and ended is Ended.EXITED:
-                    raise InfraError("the sandbox was closed")
-            return make_outcome(stdout, log, ended, duration, meter.cpu, problem)
+    def _refusal(self, image: str) -> str:
+        """Return why a container with this image cannot hold the walls of an answer; empty if it can."""
+        if image not in self._refusals:
+            self._refusals[image] = ""
+            try:
+                with self.zygote(image, _PROBE_LIMITS):
+                    pass
+            except GoneError as error:
+                self._refusals[image] = str(error)
+        return self._refusals[image]
 
     @contextlib.contextmanager
-    def zygote(self, image: str, limits: Limits) -> Iterator[Host]:
-        """Start a zygote in a container of its own, and remove it after the block; memory and disk are per answer."""
+    def zygote(self, image: str, limits: Limits) -> Iterator[Zygote]:
+        """Start a zygote in a container, and remove it after the block; memory and disk are per answer."""
+        is_shared = self.isolation == SHARED
+        user = _FIRST_USER + secrets.randbelow(_USERS)
+        program = zygote_program(
+            walls={"user": user, "disk_mb": limits.disk_mb} if is_shared else None,
+            in_place=not is_shared,
+            has_cgroup=True,
+        )
         options = tmpfs_options(limits)
-        profile = {"names": sorted({*REFUSED} - {*NEEDED_FOR_WALLS, *OWNERLESS}), "action": "SCMP_ACT_ERRNO"}
-        security = [
-            "no-new-privileges",
-            "apparmor=unconfined",  # whose profile for containers forbids mounts
-            f"seccomp={json.dumps({'defaultAction': 'SCMP_ACT_ALLOW', 'syscalls': [profile]})}",
-        ]
-        user = int(USER.partition(":")[0])
-        arguments = zygote_arguments(user=user, disk_mb=limits.disk_mb, rlimits={}, has_cgroup=True)
+        host = {"tmpfs": {WORK: options, "/tmp": options}, **(_room_for_walls() if is_shared else {})}
         with (
             self.container(
                 image,
-                Limits(0, limits.memory_mb, limits.processes + OWN_PROCESSES, limits.disk_mb),
-                # /proc is not masked, or the kernel refuses to mount that of a job.
-                host={
-                    "tmpfs": {WORK: options, "/tmp": options},
-                    "security_opt": security,
-                    "cap_add": list(ZYGOTE_CAPABILITIES) if self.zygotes_are_root else [],
-                },
-                user="0:0" if self.zygotes_are_root else USER,
-                paths={"MaskedPaths": [], "ReadonlyPaths": []},
-                command=["python", *PYTHON_OPTIONS, *arguments],
-                environment=ZYGOTE_ENVIRONMENT,
+                Limits(0, limits.memory_mb, limits.processes + is_shared * OWN_PROCESSES, limits.disk_mb),
+                host=host,
+                # The kernel refuses to mount the /proc of a job over one that is masked.
+                masked=() if is_shared else MASKED,
+                user=f"{user}:{user}",
+                command=["python", *PYTHON_OPTIONS, *zygote_arguments(program)],
+                environment={**ZYGOTE_ENVIRONMENT, "HOME": WORK},
                 stdin_open=True,
                 network_disabled=True,
             ) as (api, container),
@@ -135,14 +131,15 @@ class DockerSandbox(Sandbox):
         ):
             checked = engine_errors("Docker engine")
             checked(api.start)(container)
-            yield Host(
+            started = Host(
                 send=functools.partial(send, connection),
                 read=checked(StreamReader(connection).read),
                 cpu_seconds=checked(functools.partial(cpu_seconds, api, container)),
                 offered=functools.partial(self.offered_share, image),
-                watch=lambda: None,
                 end=checked(functools.partial(end_of_container, api, container)),
+                runs_in_place=not is_shared,
             )
+            yield Zygote(started, program)
 
     @contextlib.contextmanager
     def container(
@@ -151,17 +148,18 @@ class DockerSandbox(Sandbox):
         limits: Limits,
         *,
         host: Mapping[str, Any],
-        paths: Mapping[str, Any] = MappingProxyType({}),
+        masked: Sequence[str] = MASKED,
         **options: Any,
     ) -> Iterator[tuple[Any, str]]:
         """Create a locked-down container and yield (client, id); start it yourself, it is removed after the block.
 
         Args:
             host: additions to its host configuration, such as tmpfs folders.
+            masked: paths that it cannot read; if there are none, it may also write where the engine forbids it.
             options: options of the container itself, such as its command.
         """
         if self._closed:
-            raise InfraError("the sandbox was closed")
+            raise InfraError(CLOSED)
         self._start_reaper()
         with engine_errors("Docker engine"):
             api = self._api()
@@ -169,14 +167,14 @@ class DockerSandbox(Sandbox):
                 image=self._images.get(image, image),
                 entrypoint=[],
                 labels={RUN_LABEL: self.run_id, PROCESS_LABEL: str(os.getpid())},
-                host_config=_host_config(api, limits, host) | paths,
+                host_config=_host_config(api, limits, host) | _paths(masked),
                 use_config_proxy=False,  # may hold a password
                 **{"user": USER, **options},
             )
             container = made["Id"]
             try:
                 if self._closed:  # while the container was being created
-                    raise InfraError("the sandbox was closed")
+                    raise InfraError(CLOSED)
                 if not self._limits_hold:
                     _require_limits(api, container, limits)
                     self._limits_hold = True
@@ -214,7 +212,7 @@ class DockerSandbox(Sandbox):
 
     def close(self) -> None:
         """Remove all containers of this sandbox; if the daemon does not answer, leave them to the reaper."""
-        self._closed = True
+        super().close()
         clean = False
         with contextlib.suppress(InfraError):
             clean = remove_all(self._api(), self.run_id)
@@ -247,6 +245,19 @@ class DockerSandbox(Sandbox):
 def tmpfs_options(limits: Limits) -> str:
     """Return the mount options of a folder that code inside may write to."""
     return f"rw,nosuid,nodev,size={limits.disk_mb}m,mode=1777"
+
+
+def _room_for_walls() -> dict[str, Any]:
+    """Return the host configuration of a container whose zygote builds walls: a profile that lets it."""
+    refused = sorted({*REFUSED} - {*NEEDED_FOR_WALLS, *OWNERLESS})
+    profile = {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": refused, "action": "SCMP_ACT_ERRNO"}]}
+    # The engine's AppArmor profile forbids mounts.
+    return {"security_opt": ["no-new-privileges", "apparmor=unconfined", f"seccomp={json.dumps(profile)}"]}
+
+
+def _paths(masked: Sequence[str]) -> dict[str, list[str]]:
+    """Return the part of the host configuration about /proc and /sys; without it, the engine has lists of its own."""
+    return {"MaskedPaths": [*masked]} if masked else {"MaskedPaths": [], "ReadonlyPaths": []}
 
 
 def _host_config(api: Any, limits: Limits, additions: Mapping[str, Any]) -> Any:

@@ -2,17 +2,16 @@
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 
 from lmrbench_data.base.errors import OverloadError
 
-from .base import Limits, Outcome
-
-#: `Sandbox.run`.
-Run = Callable[[str, bytes, Limits], Outcome]
+from .base import Limits, Outcome, Sandbox
 
 
-def run_with_exclusive_retry(run: Run, image: str, workspace: bytes, limits: Limits) -> Outcome:
+def run_with_exclusive_retry(
+    sandbox: Sandbox, image: str, workspace: bytes, limits: Limits, modules: Sequence[str] = ()
+) -> Outcome:
     """Run a workspace; if the machine had no time for the run, retry it once while this process runs nothing else.
 
     Raises:
@@ -21,10 +20,10 @@ def run_with_exclusive_retry(run: Run, image: str, workspace: bytes, limits: Lim
     """
     try:
         with _turns.shared():
-            return run(image, workspace, limits)
+            return sandbox.run(image, workspace, limits, modules)
     except OverloadError:
         with _turns.alone():
-            return run(image, workspace, limits)
+            return sandbox.run(image, workspace, limits, modules)
 
 
 class _Turns:

@@ -1,4 +1,4 @@
-"""Run workspaces in a child process of this machine: rlimits, a scrubbed environment, a temporary folder.
+"""Run workspaces in child processes of this machine: rlimits, a scrubbed environment, a temporary folder.
 
 This is not a security boundary: tested code runs as this user and can reach files and network. It serves machines
 without an engine and quick work on trusted tasks; results say `local`, and no leaderboard accepts them.
@@ -9,8 +9,8 @@ and cannot signal this process. The two still share the container's network, pro
 """
 
 import contextlib
+import dataclasses
 import functools
-import json
 import os
 import re
 import signal
@@ -18,19 +18,18 @@ import subprocess
 import sys
 import tempfile
 import time
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from lmrbench_data.base.child import Child
 from lmrbench_data.base.errors import InfraError
 
-from ..runner import source
-from .base import ENVIRONMENT, PYTHON_OPTIONS, Limits
-from .child_sandbox import ChildSandbox, Started, cpu_seconds, rlimits
+from ..runner import zygote_arguments, zygote_program
+from .base import PYTHON_OPTIONS, Limits
+from .child_sandbox import ChildSandbox, below, rlimits, stat_fields
+from .zygote import ZYGOTE_ENVIRONMENT, Zygote
+from .zygotes import CONTAINER, SHARED, Isolation
 
-#: An environment variable of all processes of a run, by which stragglers are found.
-_MARK = "LMRBENCH_LOCAL_SANDBOX"
 #: Kills all processes of a user, as that user, who cannot signal the killer in turn: its real user is another one.
 _KILL = """
 import os, signal, sys
@@ -48,46 +47,61 @@ class LocalSandbox(ChildSandbox):
 
     name = "local"
 
-    def __init__(self, benchmark: Path | None = None, user: int | None = None) -> None:
+    def __init__(
+        self, benchmark: Path | None = None, isolation: Isolation = SHARED, *, user: int | None = None
+    ) -> None:
         """Prepare the sandbox; no process is started yet.
 
         Args:
             user: number of the user and group to run tested code as, one run at a time; by default, this user. All
                 processes of another user end with each run.
         """
-        super().__init__(benchmark)
+        super().__init__(benchmark, isolation if user is None else CONTAINER)
         self._user = user
 
     @contextlib.contextmanager
-    def _start(self, image: str, size: int, limits: Limits) -> Iterator[Started]:
-        environment = {**ENVIRONMENT, "PATH": os.defpath}
-        processes: Callable[[], Iterator[int]]
-        kill: Callable[[], None]
-        if self._user is None:
-            environment[_MARK] = mark = uuid.uuid4().hex
-            processes, kill = functools.partial(_marked, mark), functools.partial(_kill_marked, mark)
-        else:
-            processes = functools.partial(_processes_of, self._user)
-            kill = functools.partial(_kill_all_of, self._user)
-        folder = Path(tempfile.mkdtemp(prefix="lmrbench-"))
-        code = [source("bootstrap.py"), str(size), str(folder), json.dumps(rlimits(limits))]
-        command = [sys.executable, *PYTHON_OPTIONS, "-c", *code]
-        pipe = subprocess.PIPE
+    def zygote(self, image: str, limits: Limits) -> Iterator[Zygote]:
+        """Start a zygote, and end it after the block; each of its jobs has a folder."""
+        program = zygote_program(walls=None, in_place=False, has_cgroup=False)
+        child = Child(
+            [sys.executable, *PYTHON_OPTIONS, *zygote_arguments(program)],
+            environment={**ZYGOTE_ENVIRONMENT, "PATH": os.defpath},
+            folder=Path("/"),
+            stderr=subprocess.PIPE,
+            user=self._user,
+        )
+
+        def kill() -> None:
+            _kill_jobs(child.process.pid)
+            child.process.kill()
+
+        try:
+            with child, self.hosted(child, kill) as host:
+                folder = functools.partial(self._folder, child.process.pid)
+                yield Zygote(dataclasses.replace(host, folder=folder, rlimits=rlimits), program)
+        finally:
+            if self._user is not None:
+                _kill_all_of(self._user)
+
+    @contextlib.contextmanager
+    def _folder(self, zygote: int) -> Iterator[str]:
+        """Yield the folder of a job; end what is left of the job, and remove the folder."""
+        folder = tempfile.mkdtemp(prefix="lmrbench-")
         try:
             if self._user is not None:
                 os.chown(folder, self._user, self._user)
-            with Child(command, environment=environment, folder=folder, stderr=pipe, user=self._user) as child:
-                yield Started(child, cpu_seconds=lambda: cpu_seconds({child.process.pid, *processes()}), kill=kill)
+            yield folder
         finally:
-            kill()
+            _kill_jobs(zygote)
             # Not `shutil.rmtree`: tested code can nest folders more deeply than Python recurses.
-            subprocess.run(["rm", "-rf", str(folder)], stderr=subprocess.DEVNULL, check=False)
+            subprocess.run(["rm", "-rf", folder], stderr=subprocess.DEVNULL, check=False)
 
 
-def _kill_marked(mark: str) -> None:
-    """Kill every process of a run, including those that left its session (Linux; elsewhere they time out)."""
-    for _ in range(5):
-        if not (processes := list(_marked(mark))):
+def _kill_jobs(zygote: int) -> None:
+    """Kill all processes that a zygote or its jobs have started (Linux; elsewhere they time out)."""
+    for _ in range(_TRIES):
+        processes = list(filter(_is_running, below(zygote)))
+        if not processes:
             return
         for process in processes:
             with contextlib.suppress(OSError):
@@ -95,13 +109,11 @@ def _kill_marked(mark: str) -> None:
         time.sleep(0.02)
 
 
-def _marked(mark: str) -> Iterator[int]:
-    """Yield the processes of a run whose environment this user may read."""
-    needle = f"{_MARK}={mark}".encode()
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError, ValueError):
-            if needle in path.read_bytes():
-                yield int(path.parent.name)
+def _is_running(process: int) -> bool:
+    """Return whether a process has not ended; one that has may wait for its parent."""
+    with contextlib.suppress(OSError):
+        return stat_fields(process)[0] not in (b"Z", b"X")
+    return False
 
 
 def _kill_all_of(user: int) -> None:

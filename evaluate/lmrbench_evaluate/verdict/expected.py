@@ -7,7 +7,7 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import File, LoadError, gunzip, read_archive
 
-from ..rebuild.workspace import workspace_tar
+from ..rebuild.workspace import libraries_of, workspace_tar
 from ..sandbox.base import Limits, Sandbox
 from ..sandbox.exclusive_retry import run_with_exclusive_retry
 from .decode import Frame, StreamError, read_frames, read_json
@@ -73,7 +73,10 @@ def record_seeds(
     setting = f"import os\nos.environ.update({dict(environment)!r})\n" if environment else ""
     cases = setting.encode() + row_cases(row)
     workspace = workspace_tar(golden_repo, cases, runs=runs, limit_s=limit, threads=threads)
-    outcome = run_with_exclusive_retry(sandbox.run, image, workspace, Limits(limit, row["tests"]["memory_mb"]))
+    # Libraries take their number of threads when they are loaded: another one needs them loaded anew.
+    modules = libraries_of(row) if threads == 1 else ()
+    limits = Limits(limit, row["tests"]["memory_mb"])
+    outcome = run_with_exclusive_retry(sandbox, image, workspace, limits, modules)
     try:
         frames = list(read_frames(outcome.stdout))
     except StreamError:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_evaluate.predictions.prediction import AnswerKey, Prediction
-from lmrbench_evaluate.sandbox.docker import WORK, DockerSandbox
+from lmrbench_evaluate.sandbox.docker import DockerSandbox
+from lmrbench_evaluate.sandbox.zygote import WORK
 
 from ...base.errors import ArgumentError, InfraError
 from ...base.files import now

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lmrbench_evaluate.sandbox.base import Limits
-from lmrbench_evaluate.sandbox.docker import USER, WORK, DockerSandbox, tmpfs_options
+from lmrbench_evaluate.sandbox.docker import USER, DockerSandbox, tmpfs_options
 from lmrbench_evaluate.sandbox.docker_client import StreamReader, cpu_seconds, engine_errors, stream_socket
+from lmrbench_evaluate.sandbox.zygote import WORK
 
 from ...base.errors import InfraError
 from ...loader import File, LoadError, check_path

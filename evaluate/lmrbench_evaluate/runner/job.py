@@ -1,0 +1,64 @@
+"""A job of a zygote: unpack the workspace of one answer, and act as its runner."""
+
+import contextlib
+import io
+import os
+import resource
+import sys
+import tarfile
+
+import cgroup
+import runner
+import together
+
+#: Modules of ours that a repository may have modules of the same name as.
+_HIDDEN = ("cgroup", "encoding", "job", "runner", "seccomp", "together", "walls", "zygote")
+
+
+def run_job(workspace: int, stdout: int, stderr: int, work: str, rlimits: dict[str, int]) -> None:
+    """Become the runner of one answer.
+
+    Args:
+        workspace: a file in memory with the tar, which the harness makes (`rebuild/workspace.py`): plain files only,
+            with checked paths.
+        work: the folder that takes it.
+        rlimits: values by name; none is raised above the present one.
+    """
+    for name in _HIDDEN:
+        sys.modules.pop(name, None)
+    standard = {0: os.open(os.devnull, os.O_RDONLY), 1: stdout, 2: stderr}
+    for number, descriptor in standard.items():
+        os.dup2(descriptor, number)
+    unpack(os.pread(workspace, os.fstat(workspace).st_size, 0), work)
+    close_all_but({*standard, *cgroup.files()})
+    for name, value in rlimits.items():
+        limit(getattr(resource, name), value)
+    for name, variable in (("home", "HOME"), ("tmp", "TMPDIR")):
+        os.environ[variable] = os.path.join(work, name)
+        os.mkdir(os.environ[variable])
+    runner.main(work, together.run_all)
+
+
+def unpack(content: bytes, work: str) -> None:
+    """Write the files of the workspace."""
+    with tarfile.open(fileobj=io.BytesIO(content)) as tar:
+        for member in tar:
+            path = os.path.join(work, member.name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(content[member.offset_data : member.offset_data + member.size])
+            os.chmod(path, member.mode)
+
+
+def close_all_but(kept: set[int]) -> None:
+    """Close all other files of this process."""
+    for fd in set(map(int, os.listdir("/dev/fd"))) - kept:
+        with contextlib.suppress(OSError):  # that of the list itself
+            os.close(fd)
+
+
+def limit(kind: int, value: int) -> None:
+    """Set a limit of this process and of those that it starts."""
+    hard = resource.getrlimit(kind)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (value, value))
