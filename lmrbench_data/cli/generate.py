@@ -155,7 +155,7 @@ def _checked_run(
         instances=instances,
     )
     try:
-        check_run(chosen, rows, place)
+        check_run(chosen, rows, place, settings.out)
     except ArgumentError as error:
         if error.argument != "out" or not settings.out.exists():
             raise

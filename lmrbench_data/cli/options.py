@@ -20,13 +20,11 @@ from ..generation.settings import PromptSettings
 from ..tasks.drafts import load_finished
 from ..tasks.task import Task
 from ..tasks.task_folders import choose_config, load_tasks
+from .flags import command_flags
 from .output import print_err
 
 #: Heading in the help of commands that only maintainers use.
 MAINTAIN = "Maintain"
-
-#: Argument of the Python API → flag, of the command that runs.
-_flags: dict[str, str] = {}
 
 
 def options(
@@ -50,7 +48,7 @@ def options(
 
         @functools.wraps(command)
         def call(**values: Any) -> None:
-            _flags.update({name: _flag(name, field) for name, field in fields.items()})
+            command_flags.update({name: _flag(name, field) for name, field in fields.items()})
             chosen = {name: value for name in fields if (value := values.pop(name)) is not None}
             command(**values, **{place: settings.of(**chosen)})
 
@@ -64,11 +62,6 @@ def options(
 def option_of(settings: type[Settings], name: str, *flags: str, help: str = "") -> Any:
     """One field as an option of typer, for a command that takes no others of its class."""
     return _declaration(name, settings.model_fields[name], flags, help)
-
-
-def flag_of(argument: str) -> str:
-    """The flag for an argument of the Python API; empty for instances that are taken by position."""
-    return _flags.get(argument, "" if argument == "instances" else f"--{argument.replace('_', '-')}")
 
 
 def _fields(settings: type[Settings]) -> dict[str, FieldInfo]:

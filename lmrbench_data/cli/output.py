@@ -18,6 +18,7 @@ import typer
 from ..base.jobs import Progress
 from ..base.text import visible
 from ..base.text_table import Table
+from .flags import with_flags
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -123,7 +124,7 @@ def prepare_streams() -> None:
 
 class _LogToStderr(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        print_err(("warning: " if record.levelno >= logging.WARNING else "") + record.getMessage())
+        print_err(("warning: " if record.levelno >= logging.WARNING else "") + with_flags(record.getMessage()))
 
 
 def log_to_stderr() -> None:

@@ -56,6 +56,10 @@ class AnswerKey(NamedTuple):
         """Identity of what a judge is asked once."""
         return self._replace(model="", setting="", sample=0)
 
+    def __str__(self) -> str:
+        names = ", ".join(filter(None, (self.setting, self.track)))
+        return f"sample {self.sample} of {self.model!r} ({names}) for {self.instance_id}"
+
     def as_row(self) -> dict[str, Any]:
         """Return the keys of a result row that distinguish the answers to one instance."""
         names = {"model_name_or_path": self.model, "setting": self.setting, "track": self.track}
@@ -181,4 +185,4 @@ class PredictionFile:
             names = raw["instance_id"], raw["model_name_or_path"], form, content, raw["sample"], raw["setting"]
             return Prediction(*names, raw["track"], raw.get("metadata"), str(raw.get("problem", "")))
         except (ValueError, TypeError, LookupError, StopIteration, RecursionError) as error:
-            raise InputError(f"{self.path}:{place}: damaged; evaluate again to fix it") from error
+            raise InputError(f"{self.path}:{place}: damaged; evaluate again with `replace=True` to fix it") from error
