@@ -114,9 +114,6 @@ def _check_paths(files: Mapping[str, File], masked: Mapping[str, File]) -> None:
     new = files.keys() - masked.keys()
     if len(new) > MAX_PATCHED_FILES:
         raise MalformedAnswerError(f"the answer adds more than {MAX_PATCHED_FILES} files")
-    folders = {str(parent) for path in files for parent in PurePosixPath(path).parents}
-    if both := folders & files.keys():
-        raise MalformedAnswerError(f"{min(both)[:100]!r} is both a file and a folder")
     for path in new:
         try:
             plain = check_path(_REPO + path)
@@ -124,6 +121,10 @@ def _check_paths(files: Mapping[str, File], masked: Mapping[str, File]) -> None:
             raise MalformedAnswerError(str(error)) from None
         if plain != _REPO + path or path.count("/") > MAX_PATCHED_DEPTH:
             raise MalformedAnswerError(f"the path {path[:100]!r} is not plain, or below {MAX_PATCHED_DEPTH} folders")
+    # Only now: the parents of an unchecked path may be gigabytes.
+    folders = {str(parent) for path in files for parent in PurePosixPath(path).parents}
+    if both := folders & files.keys():
+        raise MalformedAnswerError(f"{min(both)[:100]!r} is both a file and a folder")
 
 
 def without_experiments(row: DatasetRow, repo: Mapping[str, File]) -> dict[str, File]:
