@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from lmrbench_evaluate.predictions.prediction import AnswerKey
+from lmrbench_evaluate.predictions.prediction import AnswerKey, too_large
 from lmrbench_evaluate.runs.folder import PREDICTIONS, RunFolder
 
 from ..base.errors import ArgumentError
@@ -103,6 +103,12 @@ class AnswerLog(Ledger):
         """Replace rows with the same keys, all or none; the log is closed afterwards."""
         keys = {AnswerKey.of(row).row for row in rows}
         self.rewrite([*(row for row in self.read(self.path) if AnswerKey.of(row).row not in keys), *rows])
+
+    def write(self, row: dict[str, Any]) -> None:
+        """Append a row; a reply above the limit of answers becomes a problem: nobody could read or evaluate it."""
+        if problem := too_large("function", row.get("function", "")):
+            row = {**row, "function": "", "problem": problem}
+        super().write(row)
 
     def count(self, row: dict[str, Any]) -> None:
         """Note the key and the costs of a row."""

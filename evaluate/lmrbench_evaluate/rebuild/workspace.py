@@ -18,13 +18,12 @@ from lmrbench_data.dataset.rows import DatasetRow, goals_of
 from lmrbench_data.loader import File, LoadError, check_path, read_archive, tar_bytes
 from lmrbench_data.tasks.experiments import FILES
 
-from ..predictions.prediction import Prediction
+from ..predictions.prediction import Prediction, too_large
 from ..runner import runner_files
 from ..sandbox.meter import wall_limit
 from .answer import Spliced, check_goal_file, splice_function, splice_method
 from .patch import MAX_PATCHED_DEPTH, MAX_PATCHED_FILES, apply_patch
 
-MAX_ANSWER_BYTES = 1_000_000
 CUT = "the reply was cut at the token limit"
 _REPO = "repo/"
 
@@ -45,13 +44,13 @@ def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = N
     if prediction.problem:
         raise MalformedAnswerError(prediction.problem)
     try:
-        size = len(prediction.content.encode("utf-8"))
+        prediction.content.encode("utf-8")
     except UnicodeEncodeError as error:
         raise MalformedAnswerError(f"{form} is not valid Unicode: {error.reason}") from error
+    if problem := too_large(form, prediction.content):
+        raise MalformedAnswerError(problem)
     if form == "model_patch":
         files = apply_patch(files, prediction.content, notes)
-    elif size > MAX_ANSWER_BYTES:
-        raise MalformedAnswerError(f"{form} is larger than {MAX_ANSWER_BYTES} bytes")
     elif form == "function":
         splice, of = (splice_method, goals) if is_method else (splice_function, row["goal_function"])
         try:

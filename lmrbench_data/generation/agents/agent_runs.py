@@ -196,7 +196,9 @@ class _AgentRun:
             **({"left_out": list(left.left_out)} if left.left_out else {}),
         }
         model, setting, track = self.names
-        answer = Prediction(row["instance_id"], model, "model_patch", left.patch, sample, setting, track, metadata)
+        answer = Prediction(
+            row["instance_id"], model, "model_patch", left.patch, sample, setting, track, metadata, left.problem
+        )
         return answer.as_row()
 
 
