@@ -17,6 +17,7 @@ from ..base.settings import Settings
 from ..dataset.load import load_rows, rows_by_config
 from ..dataset.rows import DatasetRow, choose_rows
 from ..generation.settings import PromptSettings
+from ..loader import FUNCTION
 from ..tasks.drafts import load_finished
 from ..tasks.task import Task
 from ..tasks.task_folders import choose_config, load_tasks
@@ -115,6 +116,10 @@ DatasetSpec = Annotated[str, option_of(PromptSettings, "dataset")]
 MovedDataset = Annotated[str | None, option_of(JudgeSettings, "dataset")]
 Workers = Annotated[int, option_of(RunSettings, "workers", help="Number of parallel sandboxes.")]
 Config = Annotated[str, option_of(PromptSettings, "config")]
+ConfigOfNames = Annotated[
+    str | None,
+    option_of(PromptSettings, "config", help="Configuration (default: that of the named instances, else function)."),
+]
 BenchmarkFolder = Annotated[
     Path | None,
     typer.Option("--benchmark", help="Folder of tasks (default: the installed one).", exists=True, file_okay=False),
@@ -134,14 +139,15 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmat
 
 
 def tasks_and_drafts(
-    names: list[str] | None, benchmark: Path | None, config: str = "function"
+    names: list[str] | None, benchmark: Path | None, config: str | None = None
 ) -> tuple[list[Task], list[Problem]]:
     """Load the named tasks, or all finished ones; print and return a warning for each draft that is left out."""
     drafts: list[Problem] = []
     if names:
-        config = choose_config(names, benchmark) if config == "function" else config
+        config = config or choose_config(names, benchmark)
         tasks = load_tasks(names, benchmark, config)
     else:
+        config = config or FUNCTION
         tasks, drafts = load_finished(benchmark, config)
     loaded = {name for task in tasks for name in (task.name, *(item.instance_id for item in task.instances))}
     if without := [name for name in names or () if name not in loaded]:

@@ -117,6 +117,11 @@ MISTAKES: list[tuple[Sequence[str], int, str]] = [
     (["evaluate", "methods.jsonl", *TOY[2:]], 1, "'toy-method', which belongs to the configuration method"),
     (["generate", "prompt", "dpo-method", "--config", "function"], 1, "--config: dpo-method belongs to the config"),
     (["dataset", "check", "90-toy", "--config", "method", *MINE], 1, "--config: 90-toy has no instance of the conf"),
+    (
+        ["dataset", "check", "dpo-method", "--config", "function", *LOCAL],
+        1,
+        "--config: dpo-method has no instance of the",
+    ),
     (["dataset", "check", "--config", "underspecified", *MINE], 1, "no task has an instance of the configuration"),
     (["papers", "add", "toy-method", "file", "--dataset", "toy"], 1, "file: is damaged or not a PDF"),
     (["papers", "add", "toy-scal", "file", "--dataset", "toy"], 1, "'toy-scal' is unknown .did you mean 'toy-scale'"),
