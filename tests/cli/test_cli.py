@@ -120,7 +120,7 @@ MISTAKES: list[tuple[Sequence[str], int, str]] = [
     (
         ["dataset", "check", "dpo-method", "--config", "function", *LOCAL],
         1,
-        "--config: dpo-method has no instance of the",
+        "--config: dpo-method belongs to the configuration",
     ),
     (["dataset", "check", "--config", "underspecified", *MINE], 1, "no task has an instance of the configuration"),
     (["papers", "add", "toy-method", "file", "--dataset", "toy"], 1, "file: is damaged or not a PDF"),
