@@ -38,6 +38,7 @@ def evaluate(
     workers: int | None = None,
     timeout_scale: float = 1.0,
     fresh_seeds: int = 0,
+    replace: bool = False,
     engine: Literal["threads", "ray"] = "threads",
     ray_address: str | None = None,
     dataset: str = "embedded",

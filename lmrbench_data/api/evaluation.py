@@ -43,7 +43,8 @@ def evaluate(
             them.
 
     Raises:
-        InputError: arguments, predictions or dataset are wrong, or `out` holds another run.
+        InputError: arguments, predictions or dataset are wrong, or `out` holds another run, or answers that the
+            predictions lack or change and `replace` is false.
         InfraError: no sandbox, no image, or no cluster.
     """
     chosen = RunSettings.of(**dict(settings, out=out))

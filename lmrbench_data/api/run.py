@@ -119,8 +119,8 @@ def open_run(path: str | Path) -> Run:
 def write_report(run: Run) -> None:
     """Write report.md and report.json of a run into its folder."""
     made = run.report()
-    made.save(run.path / "report.md")
-    made.save(run.path / "report.json")
+    made.save(run.path / "report.md", replace=True)
+    made.save(run.path / "report.json", replace=True)
 
 
 def log_bad_rows(bad: Sequence[BadRow], where: str = "") -> None:

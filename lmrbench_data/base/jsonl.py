@@ -32,6 +32,8 @@ class Line(NamedTuple):
 def read_log(path: Path, parse: Callable[[bytes], dict[str, Any] | None], fix: str) -> Iterator[Line]:
     """Yield the rows of a file in order; none if it is missing. Leave out a last row that was cut short.
 
+    A whole row counts without a newline, too: other programs write files that end so.
+
     Args:
         parse: returns a line's row, or None if the line is malformed.
         fix: what the user can do about a damaged file.
@@ -46,7 +48,7 @@ def read_log(path: Path, parse: Callable[[bytes], dict[str, Any] | None], fix: s
         for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), start=1):
             if len(line) > MAX_LINE_BYTES:
                 raise InputError(f"{path}:{number}: longer than {MAX_LINE_BYTES >> 20} MiB; {fix}")
-            row = parse(line) if line.endswith(b"\n") else None
+            row = parse(line)
             if row is None:
                 if line.endswith(b"\n"):
                     raise InputError(f"{path}:{number}: damaged; {fix}")
@@ -115,6 +117,8 @@ class Ledger:
                 _log.warning("%s: the last row was cut short and is dropped", path)
                 os.truncate(path, end)
             ledger._file = file
+            if end and not _ends_line(path):
+                file.write(b"\n")
             try:
                 yield ledger
             finally:
@@ -131,22 +135,44 @@ class Ledger:
         raise NotImplementedError
 
     def write(self, row: dict[str, Any]) -> None:
-        """Append a row and count it; the operating system has it when this returns."""
+        """Append a row and count it; the operating system has it when this returns.
+
+        Raises:
+            InputError: nobody could read the row again; nothing is written.
+        """
         with self.lock:
             assert self._file is not None, "the ledger is not open"
-            self._file.write(_line(row))
+            self._file.write(self._line(row))
             self._file.flush()
             self.count(row)
 
     def rewrite(self, rows: Iterable[dict[str, Any]]) -> None:
         """Replace all rows, or fail and change nothing; the ledger is closed afterwards."""
         with self.lock:
-            write_atomically(self.path, map(_line, rows))
+            write_atomically(self.path, map(self._line, rows))
             self._file = None
 
+    def _line(self, row: Mapping[str, Any]) -> bytes:
+        line = line_of(row)
+        if self.parse(line) is None:
+            raise InputError(f"{self.path}: a row is not written, because it could not be read again")
+        return line
 
-def _line(row: Mapping[str, Any]) -> bytes:
-    return json.dumps(row).encode("ascii") + b"\n"
+
+def line_of(row: Mapping[str, Any]) -> bytes:
+    """Return the line of a row; InputError if it is too long to be read again."""
+    line = json.dumps(row).encode("ascii") + b"\n"
+    if len(line) > MAX_LINE_BYTES:
+        raise InputError(
+            f"a row of {len(line):,} bytes is not written: no more than {MAX_LINE_BYTES:,} can be read again"
+        )
+    return line
+
+
+def _ends_line(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read() == b"\n"
 
 
 def parse_row(line: bytes, keys: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -16,8 +16,9 @@ from ..base.version import __version__
 
 try:
     from . import agent, analyse, dataset, evaluate, generate, images, papers, report, submit, tasks
+    from .flags import flag_of, with_flags
     from .help import ORDER, GroupedCommand, GroupedHelp
-    from .options import MAINTAIN, flag_of
+    from .options import MAINTAIN
     from .output import flush, log_to_stderr, prepare_streams, print_err, print_out
 except InputError as error:  # this system cannot evaluate
     sys.exit(f"error: {error}")
@@ -104,5 +105,5 @@ def main() -> None:
 
 
 def _fail(message: str, status: int) -> None:
-    print_err(f"error: {one_line(message)}")
+    print_err(f"error: {one_line(with_flags(message))}")
     sys.exit(status)

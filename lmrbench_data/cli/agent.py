@@ -1,5 +1,6 @@
 """`lmrbench agent`: run agents, write workspaces for them and collect their patches."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ from ..dataset.load import EMBEDDED, rows_by_config
 from ..generation.settings import AgentSettings
 from .help import GroupedCommand
 from .options import DatasetSpec, Track, chosen_row, options
-from .outcomes import answers_dict, answers_text, evaluate_command, exit_status
+from .outcomes import answers_dict, answers_text, evaluate_command, exit_status, kept_in
 from .output import Json, emit, print_err, print_out, progress_bar
 
 app = typer.Typer(help="Run agents, write workspaces and collect patches.", no_args_is_help=True)
@@ -55,13 +56,13 @@ def run(settings: AgentSettings, as_json: Json = False) -> None:
     from ..generation.agents.agent_runs import PREDICTIONS
 
     answers = settings.out / PREDICTIONS
-    kept = f"rows so far are in {answers}"
+    kept = partial(kept_in, answers, "rows")
     with progress_bar("agents", shown=not as_json, kept=kept) as progress:
         summary = models.run_agent(**dict(settings), progress=progress)
     command = evaluate_command(answers, settings.config, settings.dataset)
     text = answers_text(answers, summary, "rows", command, done_now=summary.done, no_changes=summary.unchanged)
     emit(answers_dict(answers, summary), as_json, *text)
-    raise typer.Exit(exit_status(summary, "row", kept))
+    raise typer.Exit(exit_status(summary, "row", kept()))
 
 
 @app.command()

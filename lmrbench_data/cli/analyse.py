@@ -1,6 +1,7 @@
 """`lmrbench analyse`: the analyses of the LMR-BENCH paper, on the original's facts or on your own runs."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ from lmrbench_evaluate.runs.settings import JudgeSettings
 from ..base.errors import ArgumentError, InputError
 from ..base.settings import option
 from .options import JudgeModel, Labels, MovedDataset, options
-from .outcomes import asking_dict, asking_lines, asking_status
+from .outcomes import asking_dict, asking_lines, asking_status, kept_in
 from .output import Json, emit, only_runs, print_err, progress_bar
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def errors(
     _ = RunFolder(run).facts  # fails if there is no run
     summary = None
     if model:
-        with progress_bar("asking", shown=not as_json, kept=f"diagnoses so far are in {run / FILE}") as progress:
+        with progress_bar("asking", shown=not as_json, kept=partial(kept_in, run / FILE, "diagnoses")) as progress:
             summary = ask_why(settings, progress)
     elif not ((run / FILE).is_file() and (run / FILE).stat().st_size):
         raise InputError(f"{run}: no diagnoses yet; add a model to ask (--model)")

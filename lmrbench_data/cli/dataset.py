@@ -21,7 +21,7 @@ from ..tasks.experiments import DIFFICULTIES
 from ..tasks.manifest import load_benchmark
 from ..tasks.task import Task
 from ..tasks.task_folders import choose_folders, load_tasks
-from .options import MAINTAIN, BenchmarkFolder, Config, SandboxKind, TaskNames, Workers, Yes, tasks_and_drafts
+from .options import MAINTAIN, BenchmarkFolder, ConfigOfNames, SandboxKind, TaskNames, Workers, Yes, tasks_and_drafts
 from .output import Json, emit, print_err, print_out, progress_bar
 
 #: CPU seconds of one run of a paper's experiments, on average.
@@ -116,7 +116,7 @@ def _build_configs(
 @app.command()
 def record(
     names: TaskNames = None,
-    config: Config = "function",
+    config: ConfigOfNames = None,
     sandbox: SandboxKind = "auto",
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,
@@ -146,7 +146,7 @@ def record(
 @app.command()
 def check(
     names: TaskNames = None,
-    config: Config = "function",
+    config: ConfigOfNames = None,
     sandbox: SandboxKind = "auto",
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,

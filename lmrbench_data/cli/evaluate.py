@@ -1,6 +1,7 @@
 """`lmrbench evaluate`, `judge` and `calibrate`: test predictions, judge them, calibrate a judge."""
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,7 @@ from ..base.settings import option
 from ..base.text import plural
 from ..tasks.task_folders import load_tasks
 from .options import BenchmarkFolder, SandboxKind, options
-from .outcomes import asking_dict, asking_lines, asking_status, report_text, run_status
+from .outcomes import asking_dict, asking_lines, asking_status, kept_in, report_text, run_status
 from .output import Json, emit, progress_bar
 
 CALIBRATION = Path("runs/calibration-MODEL-TRACK")
@@ -40,7 +41,7 @@ def evaluate(
     """
     from ..api import evaluation
 
-    with progress_bar("evaluating", shown=not as_json, kept="finished results are kept") as progress:
+    with progress_bar("distinct answers", shown=not as_json, kept="finished results are kept") as progress:
         run = evaluation.evaluate(predictions, sandbox=sandbox, progress=progress, **dict(settings))
     assert run.summary is not None
     report = run.report()
@@ -63,18 +64,19 @@ def judge(settings: JudgeSettings, as_json: Json = False) -> None:
 
     from ..api import models
 
-    kept = f"judgements so far are in {settings.run}/judgements.jsonl"
+    kept = partial(kept_in, settings.run / "judgements.jsonl", "judgements")
     with progress_bar("judging", shown=not as_json, kept=kept) as progress:
         run = models.judge(**dict(settings), progress=progress)
     done = run.judging
     assert done is not None
-    scores = run.report(done.judge.model).scores
+    has_rows = done.asked or done.kept or done.identical or done.not_judged
+    scores = run.report(done.judge.model).scores if has_rows else []
     voted = f", {settings.votes} votes" if settings.votes > 1 else ""
     title = f"Judged by {done.judge.model} (prompt {done.judge.prompt_version}{voted})"
     judged = [{**score.names, **score.overall.judge_dict()} for score in scores]
     facts = {"run": str(settings.run), "judge_model": done.judge.model, **asking_dict(done), "models": judged}
     lines = *asking_lines(done), f"judgements: {settings.run}/judgements.jsonl"
-    emit(facts, as_json, (title, judge_table(scores)), *lines)
+    emit(facts, as_json, *([(title, judge_table(scores))] if scores else []), *lines)
     raise typer.Exit(asking_status(done))
 
 
@@ -119,7 +121,7 @@ def variants(
     if settings.run == CALIBRATION:
         folder = re.sub(r"[^\w.-]", "-", f"calibration-{settings.model}-{track}")
         settings = settings.model_copy(update={"run": Path("runs") / folder})
-    kept = f"judgements so far are in {settings.run}/judgements.jsonl"
+    kept = partial(kept_in, settings.run / "judgements.jsonl", "judgements")
     with progress_bar("judging", shown=not as_json, kept=kept) as progress:
         calibration, summary = compare(settings, predictions, build_rows(tasks), progress)
     judge = calibration.judge

@@ -1,5 +1,6 @@
 """`lmrbench generate` and `lmrbench run`: sample answers from a model; `run` also evaluates them."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,7 @@ from ..dataset.load import check_config, load_rows
 from ..generation.settings import PromptSettings, SamplingSettings
 from ..loader import Config
 from .options import SandboxKind, chosen_row, option_of, options
-from .outcomes import answers_dict, answers_text, evaluate_command, exit_status, report_text, run_status
+from .outcomes import answers_dict, answers_text, evaluate_command, exit_status, kept_in, report_text, run_status
 from .output import Json, emit, print_err, progress_bar
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def generate(context: typer.Context, settings: SamplingSettings, as_json: Json =
         raise ArgumentError("model", "is missing")
     summary = _sample(settings, as_json)
     emit(answers_dict(settings.out, summary), as_json, *_text(settings, summary))
-    raise typer.Exit(exit_status(summary, "request", f"answers so far are in {settings.out}"))
+    raise typer.Exit(exit_status(summary, "request", kept_in(settings.out, "answers")))
 
 
 @app.command()
@@ -119,9 +120,9 @@ def run(
         summary = _sample(settings, as_json)
         if not as_json:
             emit({}, as_json, *_text(settings, summary, folder))
-        if status := exit_status(summary, "request", f"answers so far are in {settings.out}"):
+        if status := exit_status(summary, "request", kept_in(settings.out, "answers")):
             raise typer.Exit(status)
-        with progress_bar("evaluating", shown=not as_json, kept="finished results are kept") as progress:
+        with progress_bar("distinct answers", shown=not as_json, kept="finished results are kept") as progress:
             run = evaluate(settings.out, sandbox=place, progress=progress, **dict(run_settings))
     assert run.summary is not None
     report = run.report()
@@ -155,7 +156,7 @@ def _checked_run(
         instances=instances,
     )
     try:
-        check_run(chosen, rows, place)
+        check_run(chosen, rows, place, settings.out)
     except ArgumentError as error:
         if error.argument != "out" or not settings.out.exists():
             raise
@@ -168,7 +169,7 @@ def _checked_run(
 def _sample(settings: SamplingSettings, quiet: bool) -> "SamplingSummary":
     from ..api import models
 
-    with progress_bar("sampling", shown=not quiet, kept=f"answers so far are in {settings.out}") as progress:
+    with progress_bar("sampling", shown=not quiet, kept=partial(kept_in, settings.out, "answers")) as progress:
         return models.generate(**dict(settings), progress=progress)
 
 

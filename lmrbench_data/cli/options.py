@@ -17,16 +17,15 @@ from ..base.settings import Settings
 from ..dataset.load import load_rows, rows_by_config
 from ..dataset.rows import DatasetRow, choose_rows
 from ..generation.settings import PromptSettings
+from ..loader import FUNCTION
 from ..tasks.drafts import load_finished
 from ..tasks.task import Task
 from ..tasks.task_folders import choose_config, load_tasks
+from .flags import command_flags
 from .output import print_err
 
 #: Heading in the help of commands that only maintainers use.
 MAINTAIN = "Maintain"
-
-#: Argument of the Python API → flag, of the command that runs.
-_flags: dict[str, str] = {}
 
 
 def options(
@@ -50,7 +49,7 @@ def options(
 
         @functools.wraps(command)
         def call(**values: Any) -> None:
-            _flags.update({name: _flag(name, field) for name, field in fields.items()})
+            command_flags.update({name: _flag(name, field) for name, field in fields.items()})
             chosen = {name: value for name in fields if (value := values.pop(name)) is not None}
             command(**values, **{place: settings.of(**chosen)})
 
@@ -64,11 +63,6 @@ def options(
 def option_of(settings: type[Settings], name: str, *flags: str, help: str = "") -> Any:
     """One field as an option of typer, for a command that takes no others of its class."""
     return _declaration(name, settings.model_fields[name], flags, help)
-
-
-def flag_of(argument: str) -> str:
-    """The flag for an argument of the Python API; empty for instances that are taken by position."""
-    return _flags.get(argument, "" if argument == "instances" else f"--{argument.replace('_', '-')}")
 
 
 def _fields(settings: type[Settings]) -> dict[str, FieldInfo]:
@@ -122,6 +116,10 @@ DatasetSpec = Annotated[str, option_of(PromptSettings, "dataset")]
 MovedDataset = Annotated[str | None, option_of(JudgeSettings, "dataset")]
 Workers = Annotated[int, option_of(RunSettings, "workers", help="Number of parallel sandboxes.")]
 Config = Annotated[str, option_of(PromptSettings, "config")]
+ConfigOfNames = Annotated[
+    str | None,
+    option_of(PromptSettings, "config", help="Configuration (default: that of the named instances, else function)."),
+]
 BenchmarkFolder = Annotated[
     Path | None,
     typer.Option("--benchmark", help="Folder of tasks (default: the installed one).", exists=True, file_okay=False),
@@ -141,14 +139,15 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmat
 
 
 def tasks_and_drafts(
-    names: list[str] | None, benchmark: Path | None, config: str = "function"
+    names: list[str] | None, benchmark: Path | None, config: str | None = None
 ) -> tuple[list[Task], list[Problem]]:
     """Load the named tasks, or all finished ones; print and return a warning for each draft that is left out."""
     drafts: list[Problem] = []
     if names:
-        config = choose_config(names, benchmark) if config == "function" else config
+        config = config or choose_config(names, benchmark)
         tasks = load_tasks(names, benchmark, config)
     else:
+        config = config or FUNCTION
         tasks, drafts = load_finished(benchmark, config)
     loaded = {name for task in tasks for name in (task.name, *(item.instance_id for item in task.instances))}
     if without := [name for name in names or () if name not in loaded]:

@@ -73,6 +73,11 @@ def answers_text(out: Path, summary: "AnswerSummary", what: str, command: str, *
     return parts
 
 
+def kept_in(file: Path, nouns: str) -> str:
+    """Return the clause that says where the results of a job that ended early are, if there are any."""
+    return f"{nouns} so far are in {file}" if file.exists() else f"there are no {nouns} so far"
+
+
 def exit_status(summary: "JobSummary", what: str, kept: str, nouns: str = "") -> int:
     """Print what is missing (`what`: a noun, such as "request"), what is kept and how to resume; return the status."""
     if summary.stopped:

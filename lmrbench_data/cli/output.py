@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +18,7 @@ import typer
 from ..base.jobs import Progress
 from ..base.text import visible
 from ..base.text_table import Table
+from .flags import with_flags
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -123,7 +124,7 @@ def prepare_streams() -> None:
 
 class _LogToStderr(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        print_err(("warning: " if record.levelno >= logging.WARNING else "") + record.getMessage())
+        print_err(("warning: " if record.levelno >= logging.WARNING else "") + with_flags(record.getMessage()))
 
 
 def log_to_stderr() -> None:
@@ -147,11 +148,12 @@ def only_runs(paths: list[Path]) -> list[Path]:
 
 
 @contextlib.contextmanager
-def progress_bar(description: str, *, shown: bool = True, kept: str = "") -> Iterator[Progress]:
+def progress_bar(description: str, *, shown: bool = True, kept: str | Callable[[], str] = "") -> Iterator[Progress]:
     """Show progress on stderr: a bar in a terminal, a line from time to time elsewhere.
 
     Args:
-        kept: a clause that says where finished results are; with it, SIGINT and SIGTERM stop the work cleanly.
+        kept: a clause that says where finished results are, or a function that returns it; with it, SIGINT and SIGTERM
+            stop the work cleanly.
     """
     from rich import progress
     from rich.console import Console
@@ -171,7 +173,7 @@ def progress_bar(description: str, *, shown: bool = True, kept: str = "") -> Ite
     except KeyboardInterrupt:
         if not kept:
             raise
-        print_err(f"stopped; {kept}; re-run the command to resume")
+        print_err(f"stopped; {kept() if callable(kept) else kept}; re-run the command to resume")
         sys.exit(130)
 
 

@@ -21,6 +21,7 @@ def report(
     out: Annotated[
         list[Path] | None, typer.Option("--out", "-o", help="Also write a .md, .json, .csv or .html file (repeatable).")
     ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a file at --out that is not a report.")] = False,
     figures: Annotated[Path | None, typer.Option(file_okay=False, help="Also write figures and tables there.")] = None,
     labels: Labels = None,
     judge_model: JudgeModel = None,
@@ -43,7 +44,8 @@ def report(
         check_form(path)
     made = runs_api.report(*only_runs(runs), judge_model=judge_model, labels=labels)
     emit(made.to_dict(), as_json, *report_text(made))
-    written = [made.save(path) for path in out or ()] + (made.save_figures(figures) if figures else [])
+    written = [made.save(path, replace=replace) for path in out or ()]
+    written += made.save_figures(figures) if figures else []
     for path in written:
         print_err(f"written: {path}")
     if made.bad_annotations:
@@ -53,6 +55,9 @@ def report(
 def merge(
     runs: Annotated[list[Path], typer.Argument(help="Run folders, each on instances of its own.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the merged run.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace answers of that folder that the runs lack or change.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Merge runs on different instances into one run.
@@ -66,7 +71,7 @@ def merge(
 
     from ..api.run import open_run, write_report
 
-    run = open_run(merge_runs(runs, out).path)
+    run = open_run(merge_runs(runs, out, replace=replace).path)
     write_report(run)
     report = run.report()
     emit(report.to_dict(), as_json, *report_text(report, folder=out))

@@ -1,11 +1,14 @@
 """The file of predictions that sampling and agents append to, and the summary of a call."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
-from lmrbench_evaluate.predictions.prediction import AnswerKey
+from lmrbench_evaluate.predictions.prediction import AnswerKey, too_large
+from lmrbench_evaluate.runs.folder import PREDICTIONS, RunFolder
 
 from ..base.errors import ArgumentError
 from ..base.jsonl import Ledger
@@ -62,6 +65,15 @@ class AnswerLog(Ledger):
         self._requests: dict[tuple[str, ...], dict[str, Any]] = {}
         """The settings that the first row of each model, setting and track records."""
 
+    @classmethod
+    @contextmanager
+    def open(cls, path: Path) -> Iterator[Self]:
+        """Create or resume a file, as every ledger; ArgumentError if it belongs to a run."""
+        if path.name == PREDICTIONS and RunFolder(path.parent).exists:
+            raise ArgumentError("out", f"{path.parent}: holds the run of an evaluation; choose another place")
+        with super().open(path) as log:
+            yield log
+
     def budget(self, settings: JobSettings, name: str) -> Budget:
         """Return the budget of this file for a model of this name; the costs of all its rows count."""
         spent = sum(spent.cost_usd for spent in self.spent.values())
@@ -91,6 +103,12 @@ class AnswerLog(Ledger):
         """Replace rows with the same keys, all or none; the log is closed afterwards."""
         keys = {AnswerKey.of(row).row for row in rows}
         self.rewrite([*(row for row in self.read(self.path) if AnswerKey.of(row).row not in keys), *rows])
+
+    def write(self, row: dict[str, Any]) -> None:
+        """Append a row; a reply above the limit of answers becomes a problem: nobody could read or evaluate it."""
+        if problem := too_large("function", row.get("function", "")):
+            row = {**row, "function": "", "problem": problem}
+        super().write(row)
 
     def count(self, row: dict[str, Any]) -> None:
         """Note the key and the costs of a row."""

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from lmrbench_evaluate.rebuild.patch import IMPORTED, MAX_PATCH_BYTES, MAX_PATCHED_DEPTH, is_cache
+from lmrbench_evaluate.predictions.prediction import MAX_PATCH_BYTES, too_large
+from lmrbench_evaluate.rebuild.patch import IMPORTED, MAX_PATCHED_DEPTH, is_cache
 
 from ..base.errors import LoadError
 from ..base.files import read_regular
@@ -64,7 +65,8 @@ def answer_of(before: Mapping[str, File], left: LeftFiles) -> Answer:
         except GitError as error:
             return Answer(problem=f"git cannot compare the changes ({error})")
     lines = [f"{one_line(name)[:100]} ({why})" for name, why in sorted(left.left_out.items())]
-    return Answer(patch, tuple(lines[:MAX_NAMED]))
+    problem = too_large("model_patch", patch)
+    return Answer("" if problem else patch, tuple(lines[:MAX_NAMED]), problem)
 
 
 def is_passed_over(name: str) -> bool:

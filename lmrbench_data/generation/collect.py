@@ -46,8 +46,8 @@ def collect_rows(
             answer = Answer(problem=str(error))
         facts = {"left_out": list(answer.left_out), "problem": answer.problem}
         metadata = {name: value for name, value in facts.items() if value}
-        answered = Prediction(instance, model, "model_patch", answer.patch, number, setting, track, metadata)
-        found.append(answered.as_row())
+        names = instance, model, "model_patch", answer.patch, number, setting, track
+        found.append(Prediction(*names, metadata, answer.problem).as_row())
     return found
 
 

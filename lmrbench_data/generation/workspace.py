@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.configurations import configuration_of
-from ..base.errors import InputError
+from ..base.errors import InputError, LoadError
 from ..base.files import read_regular, write_atomically
 from ..base.git import run_git
 from ..base.proportions import CONTRACT
@@ -64,6 +64,8 @@ def write_workspace(row: DatasetRow, folder: Path, *, track: str = "paper") -> P
         LoadError: the folder has content.
         InfraError: there is no git here, or it fails; nothing is left behind.
     """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise LoadError(f"{folder}: not an empty folder; use a new one")
     files = workspace_files(row, track=track, has_git=True)
     made = next((path for path in (folder, folder / REPO) if not path.exists()), None)
     try:
@@ -78,7 +80,7 @@ def write_workspace(row: DatasetRow, folder: Path, *, track: str = "paper") -> P
         facts = {"instance_id": row["instance_id"], "track": track, "row_sha256": row["row_sha256"]}
         write_atomically(marker_of(folder), json.dumps(facts) + "\n")
     except BaseException:
-        if made:  # the other files of a folder that was there are the user's
+        if made:
             shutil.rmtree(made, ignore_errors=True)
         raise
     return folder

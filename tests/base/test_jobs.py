@@ -93,11 +93,27 @@ def test_a_ledger_resumes_and_drops_a_row_that_was_cut_short(tmp_path: Path, cap
         with pytest.raises(AssertionError):
             ledger.write({"number": 8})
     assert path.read_text() == json.dumps({"number": 7}) + "\n"
+    path.write_text('{"number": 3}\n{"number": 4}')
+    with Numbers.open(path) as ledger:
+        ledger.write({"number": 5})
+    assert [row["number"] for row in Numbers.read(path)] == [3, 4, 5], "a whole row without a newline is a row"
     path.write_text('{"number": "x"}\n')
     with pytest.raises(InputError, match=r"numbers\.jsonl:1: damaged"), Numbers.open(path):
         pass
     with pytest.raises(InputError, match="cannot be written"), Numbers.open(Path("/dev/null/numbers.jsonl")):
         pass
+
+
+@pytest.mark.parametrize("row", [{"number": 1, "text": "\x01" * 3 * 2**20}, {"number": "x"}, {}], ids=("long", "x", ""))
+def test_a_ledger_writes_no_row_that_it_could_not_read(row: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "numbers.jsonl"
+    with Numbers.open(path) as ledger:
+        ledger.write({"number": 1})
+        for write in (ledger.write, lambda row: ledger.rewrite([row])):
+            with pytest.raises(InputError, match=r"is not written.* read again"):
+                write(row)
+        assert ledger.total == 1
+    assert [row["number"] for row in Numbers.read(path)] == [1]
 
 
 def test_file_system_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

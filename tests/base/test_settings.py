@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.settings import Settings, option
-from lmrbench_data.cli.options import flag_of, options
+from lmrbench_data.cli.flags import flag_of
+from lmrbench_data.cli.options import options
 
 Fan = Annotated[bool, option(..., "Use the fan.")]
 

@@ -117,6 +117,11 @@ MISTAKES: list[tuple[Sequence[str], int, str]] = [
     (["evaluate", "methods.jsonl", *TOY[2:]], 1, "'toy-method', which belongs to the configuration method"),
     (["generate", "prompt", "dpo-method", "--config", "function"], 1, "--config: dpo-method belongs to the config"),
     (["dataset", "check", "90-toy", "--config", "method", *MINE], 1, "--config: 90-toy has no instance of the conf"),
+    (
+        ["dataset", "check", "dpo-method", "--config", "function", *LOCAL],
+        1,
+        "--config: dpo-method belongs to the configuration",
+    ),
     (["dataset", "check", "--config", "underspecified", *MINE], 1, "no task has an instance of the configuration"),
     (["papers", "add", "toy-method", "file", "--dataset", "toy"], 1, "file: is damaged or not a PDF"),
     (["papers", "add", "toy-scal", "file", "--dataset", "toy"], 1, "'toy-scal' is unknown .did you mean 'toy-scale'"),
@@ -145,6 +150,47 @@ def test_mistake_is_one_line_and_an_exit_status(arguments: list[str], status: in
         assert message.isprintable()
     assert re.search(reason, message), message
     assert not list((place / "runs").glob("*")), "no folder of predictions without an answer"
+
+
+#: Commands that would change a finished run or another folder with content, and words on stderr.
+DESTRUCTIVE: list[tuple[Sequence[str], str]] = [
+    ([*TOY[:1], "masked", *TOY[2:], "--out", "run"], r"lack: sample 0 of 'gold' .*; name another folder, .*.--replace"),
+    (["evaluate", "methods.jsonl", *TOY[2:], "--out", "run"], "no row can be evaluated"),
+    (["merge", "run", "--out", "run"], "is one of the runs to be merged"),
+    (["merge", "other", "--out", "run"], "lack: sample 0 of 'gold' .*.--replace"),
+    (["generate", *RUN[1:], "--out", "run/predictions.jsonl"], "--out: run: holds the run of an evaluation"),
+    (["agent", "run", "--agent", "true", *RUN[1:], "--out", "run"], "--out: run: holds the run of an evaluation"),
+    ([*RUN, "--out", "run", *LOCAL], "lack: sample 0 of 'gold' .*--replace"),
+    (["agent", "workspace", "toy-scale", "run", "--dataset", "toy"], "run: not an empty folder"),
+    (["agent", "workspace", "toy-scale", "file", "--dataset", "toy"], "file: not an empty folder"),
+    (["report", "run", "--out", "run/run.json"], "--out: run/run.json: exists, and is not a report.*--replace"),
+    (["report", "run", "--out", "theirs.csv"], "--out: theirs.csv: exists, and is not a report"),
+    (["calibrate", "variants", "-m", "m", "--benchmark", "benchmark", "--out", "run"], "--out: run: holds answers"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "reason"), DESTRUCTIVE, ids=[" ".join(row[0])[:60] for row in DESTRUCTIVE])
+def test_no_command_destroys_what_a_folder_holds(arguments: list[str], reason: str, place: Path) -> None:
+    if not (place / "other").exists():
+        assert in_process(*TOY[:1], "masked", *TOY[2:], "--out", "other", cwd=place).returncode == 0
+    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file() and path.suffix != ".lock"}
+    done = in_process(*arguments, cwd=place, OPENAI_API_KEY="x", **OFFLINE)
+    assert done.returncode == 1, done.stderr
+    [message] = [line for line in done.stderr.splitlines() if not line.startswith("warning: ")]
+    assert re.search(reason, message), message
+    after = {path: path.read_bytes() for path in place.rglob("*") if path.is_file() and path.suffix != ".lock"}
+    assert after == before
+
+
+def test_report_replaces_reports_and_on_purpose_any_file(place: Path, tmp_path: Path) -> None:
+    for name in ("a.md", "a.json", "a.csv", "a.html"):
+        for _ in range(2):
+            assert in_process("report", "run", "--out", str(tmp_path / name), cwd=place).returncode == 0
+        (tmp_path / name).write_text("notes\n")
+        assert in_process("report", "run", "--out", str(tmp_path / name), cwd=place).returncode == 1
+        assert (tmp_path / name).read_text() == "notes\n"
+        assert in_process("report", "run", "--out", str(tmp_path / name), "--replace", cwd=place).returncode == 0
+        assert (tmp_path / name).read_text() != "notes\n"
 
 
 def test_report_skips_what_is_no_run(place: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.loader import File, unpack
-from lmrbench_evaluate.predictions.prediction import Prediction
-from lmrbench_evaluate.rebuild.patch import MAX_PATCH_BYTES, apply_patch
+from lmrbench_evaluate.predictions.prediction import MAX_PATCH_BYTES, Prediction
+from lmrbench_evaluate.rebuild.patch import apply_patch
 from lmrbench_evaluate.rebuild.workspace import rebuild
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction

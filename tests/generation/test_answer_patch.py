@@ -83,6 +83,13 @@ def test_patch_applied_gives_the_files_that_were_left(trees: tuple[dict[str, Fil
     assert bool(patch) == (before != after)
 
 
+@pytest.mark.parametrize(
+    "files", [{"a.py": File(b"\1" * 3_000_000)}, {f"{n}.py": File(b"#" * 900) for n in range(250)}]
+)
+def test_patch_above_its_limit_is_a_problem(files: dict[str, File]) -> None:
+    assert answer({}, files) == ("", (), "the patch is larger than 200000 bytes")
+
+
 def test_binary_and_large_files_and_git_settings_are_left_out() -> None:
     latin = "café\n".encode("latin-1")
     before = {"old.txt": File(latin), "table.bin": File(b"\0\1"), "gone.bin": File(b"\0"), "a.py": File(b"a = 1\n")}

@@ -154,6 +154,7 @@ def test_answer_to_another_version_of_an_instance_is_refused(
 ANSWERS: dict[str, tuple[Any, dict[str, Any]]] = {
     "thoughts": (f"<think>\nWell.\n</think>\n{TOY_ANSWER}", {"finish_reason": "stop"}),
     "empty": (Reply(body=completion("")), {"problem": "it is empty (finish_reason stop)"}),
+    "control characters": ("\x01" * 3_000_000, {"problem": "function is larger than 1000000 bytes"}),
     "prose alone": ("I cannot.", {"problem": "no definition of 'scale' in the answer"}),
     "cut": (
         Reply(body=completion(TOY_ANSWER, finish_reason="length")),
@@ -190,6 +191,7 @@ def test_any_answer_becomes_a_row(name: str, server: Server, toy: Path, tmp_path
     run = lmr.evaluate(str(tmp_path / "p.jsonl"), tmp_path / "run", dataset=str(toy), sandbox="local")
     [result] = run.results()
     assert (result["status"] == "malformed") is bool(summary.unusable)
+    assert lmr.generate("m", tmp_path / "p.jsonl", base_url=server.base_url, dataset=str(toy), instances=["toy-a"]).kept
     assert summary.unusable or result["detail"] == DETAILS.get(name, "")
 
 
@@ -281,6 +283,8 @@ def test_unfit_run_folder_is_refused_before_the_first_request(
     data = ["--dataset", str(toy), "-i", "toy-a"]
     assert in_process(*line, *data, "--out", "r", cwd=tmp_path).returncode == 0
     write_dataset([toy_row], tmp_path / "other", load_benchmark())
+    assert in_process(*line, *data, "--out", "lost", cwd=tmp_path).returncode == 0
+    (tmp_path / "lost.jsonl").unlink()
     before = len(server.requests), sorted(tmp_path.rglob("*"))
     kept = r"the answers in r.jsonl are kept: `lmrbench evaluate r.jsonl --dataset \S+ --out NEW` evaluates them"
     with pytest.MonkeyPatch.context() as patch:
@@ -290,6 +294,7 @@ def test_unfit_run_folder_is_refused_before_the_first_request(
             (*data, "--out", "mine"): "mine: is not a run folder and not empty",
             (*data, "--out", "."): "is not a run folder and not empty",
             (*data, "--out", "file"): "file: is not a run folder",
+            (*data, "--out", "lost"): "lost holds an answer that these predictions lack: sample 0 of 'm'",
             ("--dataset", "other", "--out", "r"): f"r holds a run with a different dataset, and .*; {kept}",
             (*data, "--out", "r", "--sandbox", "own:Own"): rf"a different sandbox \(local, now own\).*; {kept}",
         }.items():

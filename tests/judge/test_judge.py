@@ -106,6 +106,19 @@ def test_unreadable_replies_are_an_error_without_a_category(judging: Judging, se
     assert {found.errors for found in read_judgements(judging.run).values()} == {0}
 
 
+def test_endless_opinion_leaves_a_log_that_can_be_read(judging: Judging, server: Server) -> None:
+    judging.evaluate(TOY_ANSWER)
+    endless = {**json.loads(opinion("CC")), "rationale": ["x"] * 4_000_000}
+    server.judge = lambda request: json.dumps(endless)
+    done = judging.judge()
+    assert done.returncode == 3
+    assert "it is longer than 1000000 characters" in done.stderr
+    assert [row["status"] for row in judging.rows()] == ["judge_error"]
+    server.judge = verdict
+    assert judging.judge().returncode == 0
+    assert judging.categories() == {"a": "CC"}
+
+
 def test_pass_that_ends_early_knows_malformed_answers_and_says_why_a_judgement_failed(
     judging: Judging, server: Server
 ) -> None:

@@ -14,9 +14,9 @@ from lmrbench_data.base.archive import pack
 from lmrbench_data.base.source import MalformedAnswerError, find_function
 from lmrbench_data.base.text import plural
 from lmrbench_data.loader import File
-from lmrbench_evaluate.predictions.prediction import Prediction
+from lmrbench_evaluate.predictions.prediction import MAX_ANSWER_BYTES, Prediction
 from lmrbench_evaluate.rebuild import answer as answers
-from lmrbench_evaluate.rebuild.workspace import MAX_ANSWER_BYTES, rebuild
+from lmrbench_evaluate.rebuild.workspace import rebuild
 
 MASKED = '''"""Scale numbers."""
 

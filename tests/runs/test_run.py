@@ -436,16 +436,75 @@ def test_each_file_of_predictions_has_a_folder_of_its_own(tmp_path: Path, monkey
     assert default_run_folder([{"function": ""}], "function", (), ()).name.startswith("memory-")
 
 
-def test_rows_of_a_wrong_file_do_not_cost_the_results(tmp_path: Path, toy_row: dict[str, Any]) -> None:
-    good = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": TOY_ANSWER}
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_run_keeps_its_answers(tmp_path: Path, toy_row: dict[str, Any]) -> None:
+    """Other predictions change no byte of a finished run; those that keep its answers may add to them."""
+    first = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": TOY_ANSWER, "sample": 0}
+    second = {**first, "sample": 1, "function": "x"}
     folder, settings = tmp_path / "run", RunSettings(out=tmp_path / "run")
+    rows = [toy_row, {**toy_row, "instance_id": "toy-other"}]
+
+    def unreadable() -> Any:
+        yield from (first, second)
+        raise InputError("the source ends early")
+
     with LocalSandbox() as sandbox:
-        assert evaluate([good], settings, [toy_row], sandbox).jobs == 1
-        assert evaluate([{**good, "model_name_or_path": "n", "function": "x"}], settings, [toy_row], sandbox).jobs == 1
-        assert [row["model_name_or_path"] for row in RunFolder(folder).rows()] == ["n"]
-        assert [score.model for score in score_runs([folder])] == ["n"]
-        with pytest.raises(InputError, match=r"predictions .memory.: no rows"):
-            evaluate([], settings, [toy_row], sandbox)
-        assert evaluate([good], settings, [toy_row], sandbox).jobs == 0
-    assert [row["status"] for row in RunFolder(folder).rows()] == ["passed"]
-    assert len((folder / "results.jsonl").read_text().splitlines()) == 2
+
+        def judge(predictions: Any, **more: Any) -> int:
+            chosen = {"instances": ("toy-scale",), **more}
+            return evaluate(predictions, settings.model_copy(update=chosen), rows, sandbox).jobs
+
+        assert judge([first, second]) == 2
+        finished = contents(folder)
+        lack, change = "that these predictions lack: sample", "that these predictions change: sample 1 of 'm'"
+        for wrong, message in (
+            ([first], f"{lack} 1 of 'm' .unstated. for toy-scale"),
+            ([{**first, "model_name_or_path": "n"}], f"{lack} 0 of 'm'"),
+            ([first, {**second, "function": "y"}], change),
+            ([first, {**second, "setting": "s"}], f"{lack} 1 of 'm'"),
+            ([{"instance_id": "toy-scale", "answer": "x"}], "no row can be evaluated"),
+            ([{**first, "instance_id": "toy-other"}], "none for the chosen instances|lack: sample 0"),
+            ([], "no rows"),
+            (unreadable, "ends early"),
+            ("gold", f"{lack} 0 of 'm'"),
+        ):
+            for scope in (("toy-scale",), ()):
+                source = wrong() if callable(wrong) else wrong
+                with pytest.raises(InputError, match=message):
+                    judge(source, instances=scope)
+                assert contents(folder) == finished
+        (folder / "predictions.jsonl").unlink()
+        with pytest.raises(ArgumentError, match=f"{lack} 1 of 'm'"):
+            judge([first])
+        third = {**first, "sample": 2, "function": TOY_ANSWER + "# third\n"}
+        assert judge([third, second, first, {**first, "instance_id": "toy-other"}], instances=()) == 2
+        assert [row["sample"] for row in RunFolder(folder).rows()] == [2, 1, 0, 0]
+        with pytest.raises(ArgumentError, match="holds a run that also covers toy-other"):
+            judge([first], replace=True)
+        assert judge([first], instances=(), replace=True) == 0
+        assert [score.overall.robust for score in score_runs([folder])] == [1]
+        with pytest.raises(InputError, match="no rows"):
+            judge([], instances=(), replace=True)
+        (folder / "predictions.jsonl").write_text("damaged\n")
+        with pytest.raises(InputError, match=r"evaluate again with .replace=True. to fix it"):
+            judge([first], instances=())
+        assert judge([first], instances=(), replace=True) == 0
+        assert len((folder / "results.jsonl").read_text().splitlines()) == 4
+
+
+def test_a_command_names_the_answer_and_the_flag_that_replaces_it(bench: Bench) -> None:
+    bench.write(TOY_ANSWER, "x")
+    assert bench.run().returncode == 0
+    finished = contents(bench.folder / "run")
+    bench.write(TOY_ANSWER)
+    done = bench.run()
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "error: --out: " in done.stderr
+    assert "lack: sample 0 of 'model-w1' (unstated) for toy-scale; name another folder" in done.stderr
+    assert "or replace the answers of the run (`--replace`)" in done.stderr
+    assert contents(bench.folder / "run") == finished
+    assert bench.run("--replace").returncode == 0
+    assert len(RunFolder(bench.folder / "run").predictions.path.read_text().splitlines()) == 1

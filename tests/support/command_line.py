@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from lmrbench_data.cli import main
-from lmrbench_data.cli.options import _flags
+from lmrbench_data.cli.flags import command_flags
 
 PROGRAM = (sys.executable, "-c", "from lmrbench_data.cli import main; main()")
 
@@ -37,7 +37,7 @@ def in_process(*arguments: str | Path, cwd: Path | None = None, **variables: str
     status: Any = 0
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         patch.setattr(sys, "argv", ["lmrbench", *map(str, arguments)])
-        _flags.clear()  # of an earlier command in this process
+        command_flags.clear()  # of an earlier command in this process
         for logger in map(logging.getLogger, ("lmrbench_data", "lmrbench_evaluate")):
             patch.setattr(logger, "propagate", logger.propagate)  # restored, or pytest 8 sees no logs of later tests
             patch.setattr(logger, "handlers", logger.handlers)

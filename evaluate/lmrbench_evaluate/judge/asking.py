@@ -32,6 +32,8 @@ MALFORMED = "malformed"
 IDENTICAL = "the reference's own code"
 #: Maximum number of attempts to get a readable reply to a question.
 ATTEMPTS = 3
+#: Largest reply in characters; a larger opinion would not fit into a line of the log.
+_MAX_REPLY = 1_000_000
 #: Characters of an unreadable reply that are shown to its author again.
 _MAX_ECHO = 8000
 
@@ -172,6 +174,8 @@ class Asking:
                 raise RequestError(f"{problem}; {limit}", reached=True) from None
             completions.append(completion)
             problem, reason = completion.problem, completion.finish_reason
+            if len(completion.text) > _MAX_REPLY:
+                problem = f"it is longer than {_MAX_REPLY} characters"
             if not problem:
                 try:
                     return self.prompt.parse(completion.text, question)

@@ -45,8 +45,11 @@ def judge_predictions(
     configs = {config_of(row) for row in rows.values()}
     if len(configs) != 1:
         raise InputError(f"{settings.run}: methods and single functions are judged apart")
+    votes = list(_votes(settings, rows))
+    if not votes:
+        raise InputError(f"{settings.run}: holds no answer to the chosen instances, so there is nothing to judge")
     with JudgementLog.open(settings.run / FILE) as log:
-        return Asking(settings, prompt_of(*configs), list(_votes(settings, rows)), log, progress).run()
+        return Asking(settings, prompt_of(*configs), votes, log, progress).run()
 
 
 def _votes(settings: JudgeSettings, rows: Mapping[str, DatasetRow]) -> Iterator[Vote]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.files import write_atomically
+from lmrbench_data.base.jsonl import line_of
 from lmrbench_data.base.proportions import TRACKS
 from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
 from lmrbench_data.loader import read_archive
@@ -20,6 +21,10 @@ from .sources import WORDS
 FORMS = ("function", "goal_file", "model_patch", "files")
 #: Words for the benchmark's own files as predictions.
 GOLD, MASKED = WORDS
+#: Limit of an answer in any form but a patch.
+MAX_ANSWER_BYTES = 1_000_000
+#: git searches for the place of each hunk, and its time grows with the square of the size of a hostile patch.
+MAX_PATCH_BYTES = 200_000
 #: The track of a row without one.
 UNSTATED = "unstated"
 
@@ -55,6 +60,10 @@ class AnswerKey(NamedTuple):
     def question(self) -> Self:
         """Identity of what a judge is asked once."""
         return self._replace(model="", setting="", sample=0)
+
+    def __str__(self) -> str:
+        names = ", ".join(filter(None, (self.setting, self.track)))
+        return f"sample {self.sample} of {self.model!r} ({names}) for {self.instance_id}"
 
     def as_row(self) -> dict[str, Any]:
         """Return the keys of a result row that distinguish the answers to one instance."""
@@ -118,6 +127,12 @@ def was_cut(metadata: Any) -> bool:
     return isinstance(metadata, Mapping) and metadata.get("finish_reason") == "length"
 
 
+def too_large(form: str, content: str) -> str:
+    """Return why an answer exceeds the limit of its form; empty if it does not."""
+    name, most = ("the patch", MAX_PATCH_BYTES) if form == "model_patch" else (form, MAX_ANSWER_BYTES)
+    return f"{name} is larger than {most} bytes" if len(content.encode("utf-8", "surrogatepass")) > most else ""
+
+
 def check_track(track: str) -> None:
     """Raise ArgumentError unless a model can be shown this track, one of `TRACKS`."""
     if track not in TRACKS:
@@ -153,7 +168,7 @@ class PredictionFile:
         def lines() -> Iterator[bytes]:
             position = 0
             for item in predictions:
-                line = json.dumps(item.as_row()).encode("ascii") + b"\n"
+                line = line_of(item.as_row())
                 positions[item.key], position = position, position + len(line)
                 yield line
 
@@ -181,4 +196,4 @@ class PredictionFile:
             names = raw["instance_id"], raw["model_name_or_path"], form, content, raw["sample"], raw["setting"]
             return Prediction(*names, raw["track"], raw.get("metadata"), str(raw.get("problem", "")))
         except (ValueError, TypeError, LookupError, StopIteration, RecursionError) as error:
-            raise InputError(f"{self.path}:{place}: damaged; evaluate again to fix it") from error
+            raise InputError(f"{self.path}:{place}: damaged; evaluate again with `replace=True` to fix it") from error

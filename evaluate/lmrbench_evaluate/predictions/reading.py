@@ -22,11 +22,13 @@ from lmrbench_data.dataset.load import other_config
 from lmrbench_data.dataset.result_rows import PredictionRow
 from lmrbench_data.dataset.rows import DatasetRow
 
-from .prediction import FORMS, UNSTATED, AnswerKey, Prediction, object_text, own_answer
+from .prediction import FORMS, UNSTATED, AnswerKey, Prediction, object_text, own_answer, too_large
 from .sources import WORDS, BadRow, Source, check_source, raw_rows, source_name
 
 KEYS = tuple(PredictionRow.__annotations__)
 MAX_SAMPLE = 1_000_000
+#: Largest metadata of a row as JSON; with the largest answer they fit into a line of a `Ledger`.
+MAX_METADATA = 2_000_000
 #: Number of bad rows of a source that are kept; the others are counted.
 MAX_BAD_ROWS = 1000
 NEEDED = f"a prediction needs instance_id, model_name_or_path and one of {', '.join(FORMS)}"
@@ -122,9 +124,11 @@ def prediction_of(place: str, raw: Any, instances: Collection[str], dataset: str
         return BadRow(place, f"model_name_or_path or setting {error}")
     form, content, problem = _answer(raw)
     # As JSON, with times and the like as text.
-    metadata = json.loads(json.dumps(metadata, default=str)) if isinstance(metadata, dict) else None
+    stored = json.dumps(metadata, default=str) if isinstance(metadata, dict) else "null"
+    if len(stored) > MAX_METADATA:
+        return BadRow(place, f"metadata is longer than {MAX_METADATA} characters")
     names = str(instance_id), model, form, content, sample or 0, setting, track or UNSTATED
-    return Prediction(*names, metadata, problem)
+    return Prediction(*names, json.loads(stored), problem)
 
 
 def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -155,6 +159,7 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
             content.encode("utf-8")
         except UnicodeEncodeError:
             problem = f"{form} contains a lone surrogate: not valid Unicode"
+        problem = problem or too_large(form, content)
     return form, "" if problem else content, problem
 
 

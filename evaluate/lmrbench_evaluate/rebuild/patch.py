@@ -17,8 +17,6 @@ from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.base.text import join_names
 from lmrbench_data.loader import File, check_path, write_files
 
-#: git searches for the place of each hunk, and its time grows with the square of the size of a hostile patch.
-MAX_PATCH_BYTES = 200_000
 MAX_REPO_BYTES = 64 * 1024 * 1024
 MAX_PATCHED_FILES = 500
 MAX_PATCHED_DEPTH = 32
@@ -45,8 +43,6 @@ def apply_patch(files: Mapping[str, File], patch: str, notes: list[str]) -> dict
     """
     if not patch.strip():
         raise MalformedAnswerError("the patch is empty")
-    if len(patch.encode()) > MAX_PATCH_BYTES:
-        raise MalformedAnswerError(f"the patch is larger than {MAX_PATCH_BYTES} bytes")
     with tempfile.TemporaryDirectory(prefix="lmrbench-patch-") as name:
         folder = Path(name).resolve() / "repo"
         empty_git_directory(folder.with_name("git"))

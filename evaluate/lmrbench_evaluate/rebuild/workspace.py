@@ -18,12 +18,11 @@ from lmrbench_data.dataset.rows import DatasetRow, goals_of
 from lmrbench_data.loader import File, LoadError, check_path, read_archive, tar_bytes
 from lmrbench_data.tasks.experiments import FILES
 
-from ..predictions.prediction import Prediction
+from ..predictions.prediction import Prediction, too_large
 from ..sandbox.meter import wall_limit
 from .answer import Spliced, check_goal_file, splice_function, splice_method
 from .patch import MAX_PATCHED_DEPTH, MAX_PATCHED_FILES, apply_patch
 
-MAX_ANSWER_BYTES = 1_000_000
 CUT = "the reply was cut at the token limit"
 _REPO = "repo/"
 
@@ -44,13 +43,13 @@ def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = N
     if prediction.problem:
         raise MalformedAnswerError(prediction.problem)
     try:
-        size = len(prediction.content.encode("utf-8"))
+        prediction.content.encode("utf-8")
     except UnicodeEncodeError as error:
         raise MalformedAnswerError(f"{form} is not valid Unicode: {error.reason}") from error
+    if problem := too_large(form, prediction.content):
+        raise MalformedAnswerError(problem)
     if form == "model_patch":
         files = apply_patch(files, prediction.content, notes)
-    elif size > MAX_ANSWER_BYTES:
-        raise MalformedAnswerError(f"{form} is larger than {MAX_ANSWER_BYTES} bytes")
     elif form == "function":
         splice, of = (splice_method, goals) if is_method else (splice_function, row["goal_function"])
         try:
@@ -113,9 +112,6 @@ def _check_paths(files: Mapping[str, File], masked: Mapping[str, File]) -> None:
     new = files.keys() - masked.keys()
     if len(new) > MAX_PATCHED_FILES:
         raise MalformedAnswerError(f"the answer adds more than {MAX_PATCHED_FILES} files")
-    folders = {str(parent) for path in files for parent in PurePosixPath(path).parents}
-    if both := folders & files.keys():
-        raise MalformedAnswerError(f"{min(both)[:100]!r} is both a file and a folder")
     for path in new:
         try:
             plain = check_path(_REPO + path)
@@ -123,6 +119,10 @@ def _check_paths(files: Mapping[str, File], masked: Mapping[str, File]) -> None:
             raise MalformedAnswerError(str(error)) from None
         if plain != _REPO + path or path.count("/") > MAX_PATCHED_DEPTH:
             raise MalformedAnswerError(f"the path {path[:100]!r} is not plain, or below {MAX_PATCHED_DEPTH} folders")
+    # Only now: the parents of an unchecked path may be gigabytes.
+    folders = {str(parent) for path in files for parent in PurePosixPath(path).parents}
+    if both := folders & files.keys():
+        raise MalformedAnswerError(f"{min(both)[:100]!r} is both a file and a folder")
 
 
 def without_experiments(row: DatasetRow, repo: Mapping[str, File]) -> dict[str, File]:

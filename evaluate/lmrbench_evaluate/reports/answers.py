@@ -8,7 +8,7 @@ from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InputError, LMRBenchError
 from lmrbench_data.base.suggestions import did_you_mean
-from lmrbench_data.base.text import error_line, without_middle
+from lmrbench_data.base.text import error_line, join_names, without_middle
 from lmrbench_data.dataset.result_rows import CaseRow, ChoiceRow, PartRow
 from lmrbench_data.dataset.rows import DatasetRow
 
@@ -229,7 +229,8 @@ def answer_dict(chosen: Chosen) -> dict[str, Any]:
 def _score(scores: Sequence[ModelScore], instance: str, **choice: str | None) -> int:
     instances = sorted({name for score in scores for name in score.scope})
     if instance not in instances:
-        raise InputError(f"{instance!r} is not in the scope of this run{did_you_mean(instance, instances)}")
+        hint = did_you_mean(instance, instances) or f"; it covers {join_names(instances)}"
+        raise InputError(f"{instance!r} is not in the scope of this run{hint}")
     fits = fitting(scores, **choice)
     fits = [number for number in fits if instance in scores[number].answers] or fits
     if len(fits) > 1:

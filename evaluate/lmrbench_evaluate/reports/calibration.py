@@ -145,8 +145,11 @@ def calibrate(
     progress: Progress | None = None,
 ) -> tuple[Calibration, JudgeSummary]:
     """Let a judge judge variants of one track in the folder `settings.run`; the same call again resumes."""
+    folder = RunFolder(settings.run)
+    if folder.exists or any(item.model.partition("/")[0] not in EXPECTED[PAPER] for item in folder.predictions):
+        raise ArgumentError("run", f"{settings.run}: holds answers that are not variants; choose another folder")
     settings.run.mkdir(parents=True, exist_ok=True)
-    RunFolder(settings.run).predictions.write(variants)
+    folder.predictions.write(variants)
     summary = judge_predictions(settings, {row["instance_id"]: row for row in rows}, progress)
     judgements = read_judgements(settings.run, summary.judge)
     rated, left_out, track = [], Counter[str](), variants[0].track

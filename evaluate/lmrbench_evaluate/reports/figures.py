@@ -269,7 +269,7 @@ def _tables(report: ReportData) -> dict[str, pd.DataFrame]:
 
 
 def _bounds(interval: tuple[float, float]) -> str:
-    return "[{:.0f}, {:.0f}]".format(*(100 * bound for bound in interval))
+    return "[{:.1f}, {:.1f}]".format(*(100 * bound for bound in interval))
 
 
 def _latex(frame: pd.DataFrame) -> str:
@@ -281,4 +281,4 @@ def _latex(frame: pd.DataFrame) -> str:
 
 def _csv(frame: pd.DataFrame) -> str:
     safe = frame.map(csv_cell).rename(columns=csv_cell)
-    return str(safe.to_csv(index=False, float_format="%.2f", lineterminator="\n"))
+    return str(safe.to_csv(index=False, float_format="%.1f", lineterminator="\n"))

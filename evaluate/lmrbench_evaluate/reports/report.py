@@ -31,8 +31,8 @@ from .scores import score_runs
 from .sections import FAILURES, failures, notes, tables
 from .spending import NAMES
 
-#: Extensions of the formats that a report can be saved in.
-FORMS = (".md", ".json", ".csv", ".html")
+#: Extensions of the formats that a report can be saved in, and the number of characters that begin all such reports.
+FORMS = {".md": 18, ".json": 12, ".csv": 22, ".html": 250}
 #: Largest number of models that are compared two by two.
 MAX_COMPARED = 12
 #: Largest number of rows in the Markdown table of failures.
@@ -101,11 +101,14 @@ class Report(ReportData):
 
         return render_html(self)
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, replace: bool = False) -> Path:
         """Write the report; the extension selects the format: .md, .json, .csv or .html.
 
+        Args:
+            replace: whether a file that is not a report is replaced.
+
         Raises:
-            ArgumentError: the extension is unknown.
+            ArgumentError: the extension is unknown, or `path` is another file.
         """
         path = Path(path)
         check_form(path)
@@ -113,6 +116,8 @@ class Report(ReportData):
             text = json.dumps(self.to_dict(), indent=2) + "\n"
         else:
             text = {".md": self.to_markdown, ".csv": self.to_csv, ".html": self.to_html}[path.suffix]()
+        if not replace:
+            _check_is_report(path, text[: FORMS[path.suffix]].encode())
         write_atomically(path, text)
         return path
 
@@ -141,7 +146,18 @@ def check_form(path: Path) -> None:
         ArgumentError: the extension is unknown.
     """
     if path.suffix not in FORMS:
-        raise ArgumentError("out", f"{path}: the name must end in {', '.join(FORMS[:-1])} or {FORMS[-1]}")
+        *others, last = FORMS
+        raise ArgumentError("out", f"{path}: the name must end in {', '.join(others)} or {last}")
+
+
+def _check_is_report(path: Path, head: bytes) -> None:
+    """Raise ArgumentError if there is a file that does not begin as a report does."""
+    if path.exists():
+        with path.open("rb") as file:
+            start = file.read(len(head))
+        if start and start != head:
+            problem = f"{path}: exists, and is not a report; choose another name, or replace it (`replace=True`)"
+            raise ArgumentError("out", problem)
 
 
 def make_report(

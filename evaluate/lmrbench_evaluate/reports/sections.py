@@ -1,5 +1,6 @@
 """The parts of a report in any format: its tables, its notes, and the answers that did not pass."""
 
+import itertools
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
@@ -90,6 +91,10 @@ def warnings(report: ReportData) -> list[str]:
         lines.append(
             f"{what} (`searches_table`), so the code can search for the options: it reproduces and settles nothing."
         )
+    pairs = (pair for pair in itertools.combinations(report.scores, 2) if pair[0].track == pair[1].track)
+    most = max((len(one.scope.keys() & other.scope.keys()) for one, other in pairs), default=0)
+    if 0 < most < MIN_SHARED:
+        lines.append(f"no paired comparison: models share {plural(most, 'instance')}, fewer than {MIN_SHARED}.")
     return lines
 
 

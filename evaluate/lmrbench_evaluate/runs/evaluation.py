@@ -6,6 +6,7 @@ predictions, never their contents: ten thousand take no more memory than a hundr
 
 import contextlib
 import logging
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -29,9 +30,9 @@ from ..verdict.expected import draw_seeds
 from ..verdict.levels import Level, outcome
 from ..verdict.verdict import Cause, Status, Verdict
 from .engine import Conditions, Engine, Threads
-from .folder import BENCHMARK, benchmark_of, default_run_folder
+from .folder import BENCHMARK, RunFolder, benchmark_of, default_run_folder
 from .settings import WORKERS, RunSettings
-from .writer import RunWriter, check_folder
+from .writer import RunWriter, check_folder, with_all_answers
 
 _log = logging.getLogger(__name__)
 
@@ -94,10 +95,19 @@ def evaluate(
     return summary
 
 
-def check_run(settings: RunSettings, rows: Sequence[DatasetRow], place: Sandbox | Engine) -> None:
-    """Check before long work that `evaluate` can begin or continue its run folder; raise its errors, write nothing."""
+def check_run(settings: RunSettings, rows: Sequence[DatasetRow], place: Sandbox | Engine, predictions: Path) -> None:
+    """Check before long work that `evaluate` can begin or continue its run folder; raise its errors, write nothing.
+
+    Args:
+        predictions: the file that the work will add to.
+    """
     assert settings.out is not None
     check_folder(settings.out, _plan_run(settings, rows, place)[2])
+    folder = RunFolder(settings.out)
+    if folder.exists and not settings.replace:
+        known = {row["instance_id"]: row for row in rows}
+        items = read_predictions(predictions if predictions.exists() else [], known)
+        deque(with_all_answers((item for item in items if isinstance(item, Prediction)), folder), maxlen=0)
 
 
 def _plan_run(
@@ -144,24 +154,26 @@ def _add_predictions(
 
     def in_scope() -> Iterator[Prediction]:
         known = {row["instance_id"]: row for row in rows}
+        is_new, is_empty = not writer.folder.predictions.path.exists(), True
         for item in read_predictions(predictions, known, settings.dataset):
             if isinstance(item, BadRow):
                 summary.bad_rows.append(item)
             elif item.instance_id in scope:
+                is_empty = False
                 yield item
+        # The new folder of instances without an answer stays: merged with others, they count as not passed.
+        if is_empty and (summary.bad_rows or not is_new or not first_columns(predictions)):
+            raise _no_predictions(predictions, summary.bad_rows)
 
     try:
-        keys = writer.replace_predictions(in_scope())
+        keys = writer.take_predictions(in_scope(), settings.replace)
     except InputError:
         writer.discard()
         raise
     if not keys:
-        # The folder of instances without an answer stays: merged with others, they count as not passed.
-        if summary.bad_rows or not first_columns(predictions):
-            writer.discard()
-        raise InputError(f"predictions {source_name(predictions)!r}: {_why_none(predictions, summary.bad_rows)}")
+        raise _no_predictions(predictions, summary.bad_rows)
     if unanswered := len(scope.keys() - {key.instance_id for key in keys}):
-        consequence = "no answer, so they count as not passed; to leave them out, select the other instances"
+        consequence = "no answer, so they count as not passed; to leave them out, select the others with `instances`"
         _log.warning("%d of %s: %s", unanswered, plural(len(scope), "instance"), consequence)
     return keys
 
@@ -194,14 +206,15 @@ def select(rows: Sequence[DatasetRow], instances: Sequence[str], categories: Seq
     return chosen
 
 
-def _why_none(predictions: Source, bad_rows: Sequence[BadRow]) -> str:
-    """Return why a source has no prediction to evaluate, with its columns, for a file of another format."""
+def _no_predictions(predictions: Source, bad_rows: Sequence[BadRow]) -> InputError:
+    """Return the error for a source without a prediction to evaluate, with its columns if its format is another."""
     columns = first_columns(predictions)
-    if not bad_rows:
-        return "none for the chosen instances" if columns else f"no rows; {NEEDED}"
-    reason = f"no row can be evaluated ({bad_rows[0]})"
-    _, is_missing, key = bad_rows[0].reason.partition("missing key ")
-    return f"{reason}; {wrong_columns(columns, key[1:-1]) if is_missing else NEEDED}"
+    reason = "none for the chosen instances" if columns else f"no rows; {NEEDED}"
+    if bad_rows:
+        _, is_missing, key = bad_rows[0].reason.partition("missing key ")
+        fix = wrong_columns(columns, key[1:-1]) if is_missing else NEEDED
+        reason = f"no row can be evaluated ({bad_rows[0]}); {fix}"
+    return InputError(f"predictions {source_name(predictions)!r}: {reason}")
 
 
 def _run(

@@ -98,7 +98,7 @@ class RunFolder:
         """
         are_known = self.predictions.path.exists()
         # A dict, because it keeps the order.
-        wanted = dict.fromkeys(item.key for item in self.predictions) if are_known else None
+        wanted = dict.fromkeys(self.answers()) if are_known else None
         results, last = self.path / RESULTS, dict[AnswerKey, int]()
         for line in read_log(results, ResultLog.parse, ResultLog.FIX):
             key = AnswerKey.of(line.row)
@@ -114,6 +114,13 @@ class RunFolder:
                 if row is None:
                     raise InputError(f"{results}: changed while it was read; try again")
                 yield cast(ResultRow, row)
+
+    def answers(self) -> Iterator[AnswerKey]:
+        """Yield the answers that the run holds: its predictions, or those of its results if it lacks the file."""
+        if self.predictions.path.exists():
+            yield from (item.key for item in self.predictions)
+        else:
+            yield from map(AnswerKey.of, self.rows())
 
     @property
     def predictions(self) -> PredictionFile:

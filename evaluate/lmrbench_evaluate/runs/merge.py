@@ -21,7 +21,7 @@ _KEPT = (*_EQUAL, "dataset", BENCHMARK, "benchmark_version", "official_sandbox",
 _log = logging.getLogger(__name__)
 
 
-def merge_runs(parts: Sequence[Path], out: Path) -> RunFolder:
+def merge_runs(parts: Sequence[Path], out: Path, *, replace: bool = False) -> RunFolder:
     """Write a run folder with the predictions, results and logs of all parts; repeat the call to resume.
 
     Judgements stay behind: judge the merged run.
@@ -29,10 +29,11 @@ def merge_runs(parts: Sequence[Path], out: Path) -> RunFolder:
     Args:
         parts: run folders of the same dataset, harness and sandbox, on different instances.
         out: a new folder, or one that an earlier call has written.
+        replace: whether answers of `out` that the parts lack or change are replaced.
 
     Raises:
         InputError: a part is not a run folder or damaged, parts differ, or two are on the same instance.
-        ArgumentError: `out` holds something else.
+        ArgumentError: `out` holds something else, or other answers.
     """
     folders = [RunFolder(path) for path in parts]
     if out.resolve() in {path.resolve() for path in parts}:
@@ -49,17 +50,20 @@ def merge_runs(parts: Sequence[Path], out: Path) -> RunFolder:
     for key in ("scope", "difficulties", "images"):
         identity[key] = {name: value for part in facts for name, value in part.get(key, {}).items()}
     with RunWriter.open(out, identity) as writer:
+        answers = itertools.chain.from_iterable(folder.require_predictions() for folder in folders)
+        keys = writer.take_predictions(answers, replace)
         writer.update(complete=False)
-        writer.replace_predictions(itertools.chain.from_iterable(folder.require_predictions() for folder in folders))
         for folder in folders:
             for row in folder.rows():
                 writer.add_result(row)
             if (folder.path / LOGS).is_dir():
                 shutil.copytree(folder.path / LOGS, out / LOGS, dirs_exist_ok=True)
-        if open_parts := [str(folder.path) for folder in folders if _is_open(folder)]:
-            _log.warning("not complete: %s; re-run, or evaluate into the merged folder", ", ".join(open_parts))
+        is_open = bool(writer.pending(keys))
+        if is_open:
+            open_parts = ", ".join(str(folder.path) for folder in folders if _is_open(folder))
+            _log.warning("not complete: %s; re-run, or evaluate into the merged folder", open_parts)
         writer.update(
-            complete=not open_parts,
+            complete=not is_open,
             bad_rows=list(dict.fromkeys(row for part in facts for row in part.get("bad_rows", ()))),
             started_at=min(part["started_at"] for part in facts),
             finished_at=max((part["finished_at"] for part in facts if "finished_at" in part), default=None),

@@ -37,6 +37,7 @@ class EvaluationSettings(Settings):
     )
     timeout_scale: float = option(1.0, "Factor for CPU time limits, for slow machines.", ge=0.01, le=100)
     fresh_seeds: int = option(0, "Number of additional, unpublished seeds.", ge=0, le=100)
+    replace: bool = option(False, "Replace answers of the run folder that the predictions lack or change.", "--replace")
     engine: Literal["threads", "ray"] = option(
         "threads", "threads of this machine, or ray: the nodes of a Ray cluster."
     )

@@ -65,7 +65,8 @@ class RunWriter:
         try:
             with ResultLog.open(path / RESULTS) as results:
                 writer = cls(path, check_folder(path, identity), results)
-                writer.update()
+                if writer._is_new:
+                    writer.update()
                 yield writer
         finally:
             if is_new:
@@ -83,9 +84,15 @@ class RunWriter:
         self.facts.update(facts)
         write_atomically(self.folder.path / FACTS, json.dumps(self.facts, indent=2) + "\n")
 
-    def replace_predictions(self, predictions: Iterable[Prediction]) -> list[AnswerKey]:
-        """Replace predictions.jsonl and return the keys; results of other predictions no longer count."""
-        self._positions = self.folder.predictions.write(predictions)
+    def take_predictions(self, predictions: Iterable[Prediction], replace: bool = False) -> list[AnswerKey]:
+        """Write predictions.jsonl and the facts of the run, once all predictions are read; return the keys.
+
+        Raises:
+            ArgumentError: they lack or change an answer of the run, and `replace` is false; the run stays as it was.
+        """
+        checked = predictions if replace else with_all_answers(predictions, self.folder)
+        self._positions = self.folder.predictions.write(checked)
+        self.update()
         return list(self._positions)
 
     def prediction(self, key: AnswerKey) -> Prediction:
@@ -171,6 +178,19 @@ def check_folder(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
         )
         raise ArgumentError("out", f"{problem}, or name another folder")
     return {**facts, **{name: identity[name] for name in ("scope", "difficulties")}}
+
+
+def with_all_answers(predictions: Iterable[Prediction], folder: RunFolder) -> Iterator[Prediction]:
+    """Pass predictions on; ArgumentError, at the end, if an answer of the run is not among them."""
+    missing, changed = {key.row: key.sha256 for key in folder.answers()}, list[AnswerKey]()
+    for item in predictions:
+        if missing.pop(item.key.row, item.sha256) != item.sha256:
+            changed.append(item.key)
+        yield item
+    if changed or missing:
+        fault = f"change: {changed[0]}" if changed else f"lack: {next(iter(missing))}"
+        problem = f"{folder.path} holds an answer that these predictions {fault}; name another folder"
+        raise ArgumentError("out", f"{problem}, or replace the answers of the run (`replace=True`)")
 
 
 def _is_empty(path: Path) -> bool:

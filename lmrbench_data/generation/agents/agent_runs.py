@@ -1,8 +1,8 @@
 """Run an agent on many instances, each in a box of its own; append each row at once, and resume a stopped run."""
 
 import contextlib
+import itertools
 import logging
-import shutil
 import threading
 import time
 from collections.abc import Sequence
@@ -154,9 +154,7 @@ class _AgentRun:
     def _one(self, row: DatasetRow, sample: int, image: str) -> dict[str, Any]:
         """Make a row, from the workspace to the answer; InfraError if there is none."""
         settings, started = self.settings, time.monotonic()
-        trajectory = settings.out / TRAJECTORIES / f"{row['instance_id']}-{sample}"
-        shutil.rmtree(trajectory, ignore_errors=True)  # of a try that was cut short
-        trajectory.mkdir(parents=True, exist_ok=True)
+        trajectory = _new_folder(settings.out / TRAJECTORIES / f"{row['instance_id']}-{sample}")
         budget_s = settings.cpu_budget or row.get("cpu_budget_s")
         files = workspace_files(with_cpu_budget(row, budget_s) if budget_s else row, track=settings.track)
         relay = Relay(
@@ -199,5 +197,16 @@ class _AgentRun:
             **({"left_out": list(left.left_out)} if left.left_out else {}),
         }
         model, setting, track = self.names
-        answer = Prediction(row["instance_id"], model, "model_patch", left.patch, sample, setting, track, metadata)
+        answer = Prediction(
+            row["instance_id"], model, "model_patch", left.patch, sample, setting, track, metadata, left.problem
+        )
         return answer.as_row()
+
+
+def _new_folder(path: Path) -> Path:
+    """Make a folder; one that is there, of a try that was cut short or of a file that was moved, is renamed."""
+    if path.exists():
+        names = (path.with_name(f"{path.name}.old-{number}") for number in itertools.count(1))
+        path.rename(next(name for name in names if not name.exists()))
+    path.mkdir(parents=True)
+    return path

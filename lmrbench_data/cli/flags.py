@@ -1,0 +1,21 @@
+"""Flags for the arguments of the Python API that messages of the library name."""
+
+import re
+
+#: Argument of the Python API → flag, of the command that runs.
+command_flags: dict[str, str] = {}
+
+
+def flag_of(argument: str) -> str:
+    """The flag for an argument of the Python API; empty for instances that are taken by position."""
+    return command_flags.get(argument, "" if argument == "instances" else f"--{argument.replace('_', '-')}")
+
+
+def with_flags(message: str) -> str:
+    """Replace each argument that a message marks, as `instances` or `replace=True`, by the flag of this command."""
+
+    def flag(match: re.Match[str]) -> str:
+        is_argument = match[1] in command_flags or match[2]
+        return f"`{flag_of(match[1])}`" if is_argument else match[0]
+
+    return re.sub(r"`(\w+)(=True)?`", flag, message)
