@@ -114,7 +114,8 @@ UNUSABLE: dict[str, tuple[bytes, str]] = {
         bad(function=..., files=["def f(): ..."]),
         "files must be an object of texts, not a list",
     ),
-    "half a surrogate pair": (bad(function="'\ud800'"), "a lone surrogate"),
+    "half a surrogate pair": (bad(function=..., goal_file="'\ud800'"), "goal_file contains a lone surrogate"),
+    "a call of a tool": (bad(function="", metadata={"problem": "the model called a tool (ls)"}), "called a tool"),
 }
 
 
