@@ -96,6 +96,10 @@ def parse(source: str) -> ast.Module:
         found = SourceError(f"syntax error{place}: {error.msg}")
         found.line = error.lineno
         raise found from None
+    except UnicodeEncodeError as error:
+        found = SourceError("the code contains a lone surrogate: not valid Unicode")
+        found.line = source.count("\n", 0, error.start) + 1
+        raise found from None
     except (ValueError, MemoryError, RecursionError) as error:
         raise SourceError(f"cannot be parsed: {type(error).__name__} {error}".rstrip()) from None
 

@@ -70,7 +70,19 @@ def test_quoted_second_or_incomplete_judgement_is_unreadable(reply: str) -> None
         read_reply(reply, Opinion)
 
 
-@pytest.mark.parametrize("thoughts", ["<think>\n{}\n</think>", "\n<thinking>{}</thinking>", "[THINK]{}[/THINK]"])
+THOUGHTS = [
+    "<think>\n{}\n</think>",
+    "\n<thinking>{}</thinking>",
+    "[THINK]{}[/THINK]",
+    "<musings>\n{}\n</musings>\n",
+    "\u25c1think\u25b7{}\u25c1/think\u25b7",
+    "<|begin_of_thought|>{}<|end_of_thought|>\n<|begin_of_solution|>",
+    "<|channel|>analysis<|message|>{}<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>",
+    "analysis{}assistantfinal",
+]
+
+
+@pytest.mark.parametrize("thoughts", THOUGHTS)
 def test_thoughts_are_left_out(thoughts: str) -> None:
     """Whatever they hold, such as a verdict of the candidate's: it cannot make its judgement unreadable."""
     assert read_reply(thoughts.format(f"It claims {FORGED}.") + LI, Opinion).category is Category.LI

@@ -114,7 +114,8 @@ UNUSABLE: dict[str, tuple[bytes, str]] = {
         bad(function=..., files=["def f(): ..."]),
         "files must be an object of texts, not a list",
     ),
-    "half a surrogate pair": (bad(function="'\ud800'"), "a lone surrogate"),
+    "half a surrogate pair": (bad(function=..., goal_file="'\ud800'"), "goal_file contains a lone surrogate"),
+    "a call of a tool": (bad(function="", metadata={"problem": "the model called a tool (ls)"}), "called a tool"),
 }
 
 
@@ -461,3 +462,14 @@ def test_whatever_a_row_holds_it_is_read_or_told(tmp_path_factory: pytest.TempPa
     for position, item in zip(stored.write(good).values(), good, strict=True):
         assert json.dumps(stored.read(position).as_row()) == json.dumps(item.as_row())
     assert [item.sha256 for item in stored] == [item.sha256 for item in good]
+
+
+def test_a_reply_is_cut_unless_the_model_ended_it() -> None:
+    for reason in ("stop", "STOP", "end_turn", "tool_calls", None, "", 7):
+        assert not Prediction("x", "m", "function", CODE, metadata={"finish_reason": reason}).cut
+    for reason in ("length", "MAX_TOKENS"):
+        cut = Prediction("x", "m", "function", CODE, metadata={"finish_reason": reason}).cut
+        assert cut == "the reply was cut at the token limit"
+    for reason in ("repetition", "repeat", "abort", "a word of no list"):
+        cut = Prediction("x", "m", "function", CODE, metadata={"finish_reason": reason}).cut
+        assert cut == f"the reply was cut off (finish_reason {reason})"

@@ -427,6 +427,110 @@ def test_drafts_in_reasoning_do_not_count(answer: str) -> None:
     assert run(splice_function(MASKED, "scale", answer))["scale"]([1.0], 2.0) == [2.0]
 
 
+#: What stands before thoughts and behind them.
+MARKS = {
+    "tags": ("<think>\n", "\n</think>\n"),
+    "tags in a line": ("<think>", "</think>"),
+    "a template opened it": ("", "\n</think>\n"),
+    "a template opened it, in a line": ("", "</think>"),
+    "prose behind the end": ("<think>\n", "</think>Here is the code:\n\n"),
+    "a name of no list": ("<xyzzy>\n", "\n</xyzzy>\n"),
+    "a name of no list, in a line": ("<xyzzy>", "</xyzzy>"),
+    "another alphabet": ("\u3010\u601d\u8003\u3011", "\u3010/\u601d\u8003\u3011"),
+    "attributes": ('<thought id="1">\n', "\n</thought>\n"),
+    "two kinds": ("<think>\nHm.\n</think>\n<musings>\n", "\n</musings>\n"),
+    "tags around the answer": ("<think>", "</think><answer>"),
+    "nested": ("<thinking>\n<reflection>\n", "\n</reflection>\n</thinking>\n<output>\n"),
+    "details": ('<details type="reasoning" done="true">\n<summary>7 seconds</summary>\n', "\n</details>\n\n"),
+    "brackets": ("[THINK]", "[/THINK]"),
+    "triangles": ("\u25c1think\u25b7", "\u25c1/think\u25b7"),
+    "a channel of Gemma": ("<|channel>thought\n", "\n<channel|>"),
+    "begin and end": ("<|begin_of_thought|>\n", "\n<|end_of_thought|>\n\n<|begin_of_solution|>\n"),
+    "start and end": ("<|START_THINKING|>", "<|END_THINKING|><|START_RESPONSE|>"),
+    "start and end behind the name": ("<|xyzzy_start|>\n", "\n<|xyzzy_end|>\n"),
+    "full width": ("<\uff5cbegin\u2581of\u2581thinking\uff5c>", "<\uff5cend\u2581of\u2581thinking\uff5c>"),
+    "channels": ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+    "channels with a format": (
+        "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary<|message|>",
+        "<|end|><|start|>assistant<|channel|>final <|constrain|>python<|message|>",
+    ),
+    "channels without marks": ("analysis", "assistantfinal"),
+}
+DRAFTS = {
+    "fenced": f"It scales. A first try:\n\n```python\n{DRAFT}```\n\nThis ignores the factor.",
+    "bare": f"A first try:\n\n{DRAFT}\nThis ignores the factor.",
+    "not closed": f"A first try:\n\n```python\n{DRAFT}\nThis ignores it.",
+    "last": f"A first try:\n\n```python\n{DRAFT}```",
+}
+USE = "\nUse:\n\n```python\nprint(scale([1], 2))\n```\n"
+FENCED = f"```python\n{BODY}```\n"
+BEHIND = [BODY, FENCED, FENCED + USE, f"{BODY}{USE}Done."]
+NO_ANSWER = ["I am sorry, I cannot do it.", "def scale(values, factor):\n    return ((\n"]
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_draft_is_never_the_answer(mark: str, draft: str) -> None:
+    opening, closing = MARKS[mark]
+    thoughts = opening + DRAFTS[draft]
+    for answer in BEHIND:
+        spliced = splice_function(MASKED, "scale", thoughts + closing + answer)
+        assert run(spliced)["scale"]([1.0], 2.0) == [2.0]
+    for answer in NO_ANSWER:
+        with pytest.raises(MalformedAnswerError):
+            splice_function(MASKED, "scale", thoughts + closing + answer)
+    cut = f"{thoughts}\n\nSo the function must"
+    for is_cut in (True, False) if opening else ():
+        with pytest.raises(MalformedAnswerError):
+            answers.splice_function({"goal.py": MASKED}, "scale", cut, is_cut=is_cut)
+
+
+def test_of_versions_without_marks_the_last_one_counts() -> None:
+    for draft in (f"First:\n\n```python\n{DRAFT}```\nBut no:\n\n", f"First:\n\n{DRAFT}\nBut no:\n\n"):
+        for answer in BEHIND:
+            assert run(splice_function(MASKED, "scale", draft + answer))["scale"]([1.0], 2.0) == [2.0]
+
+
+NO_THOUGHTS = {
+    "an answer in tags": f"<answer>\n{FENCED}</answer>\nIt multiplies.",
+    "an answer in tags without a fence": f"<solution>\n{BODY}</solution>\n\nIt multiplies.",
+    "an answer in tags, in a line": f"<answer>{BODY.rstrip()}</answer>",
+    "html": f'<pre><code class="python">{BODY}</code></pre>\nDone.',
+    "a file": f'<file path="goal.py">\n{BODY}</file>\nDone.',
+    "details": f"The answer.\n\n<details>\n<summary>Code</summary>\n\n{FENCED}\n</details>\n\nIt multiplies.\n",
+    "an explanation behind": f"{FENCED}\n<explanation>\nIt multiplies.\n</explanation>\n",
+    "thoughts behind": f"{FENCED}\n<think>\nIs it right?\n```python\n{DRAFT}```\nYes.\n</think>\n",
+    "thoughts behind, cut": f"{FENCED}\n<think>\nIs it right?\n```python\n{DRAFT}```\nYes, and",
+    "a heading": f"[Reasoning]\nWe multiply.\n\n{FENCED}\nThis is right.",
+    "a mark that prose mentions": f"{FENCED}\nThe part before </think> is dropped.",
+    "types in prose": f"We use Dict<str, int> and List<int>.\n\n{FENCED}\nIt returns list<float>.",
+    "a box": f"<|begin_of_box|>{FENCED}<|end_of_box|>",
+    "turns": f"<|im_start|>assistant\n{FENCED}<|im_end|>\n<|im_start|>user\nThanks!<|im_end|>",
+    "a constant": f"```python\nPROMPT = '''\n<think>\nSo\n</think>\n</musing>\n'''\n\n{BODY}```\nDone.",
+}
+
+
+@pytest.mark.parametrize("name", NO_THOUGHTS)
+def test_other_marks_are_no_thoughts(name: str) -> None:
+    assert run(splice_function(MASKED, "scale", NO_THOUGHTS[name]))["scale"]([1.0], 2.0) == [2.0]
+
+
+@pytest.mark.parametrize("behind", ["", USE])
+@pytest.mark.parametrize("opening", ["```python", "```"])
+def test_a_fence_in_a_string_does_not_end_a_block(opening: str, behind: str) -> None:
+    text = f'"""\n{opening}\nscale([1], 2)\n```\n"""'
+    body = BODY.replace(":\n", f":\n    {text}\n    example = {text}\n", 1)
+    assert run(splice_function(MASKED, "scale", f"So:\n\n```python\n{body}```\n{behind}"))["scale"]([1], 2) == [2]
+
+
+def test_half_a_character_counts_only_in_the_code() -> None:
+    for answer in (f"Sure \ud83d!\n\n{BODY}\nDone \ude00", f"Sure \ud83d!\n{FENCED}Done \ude00"):
+        assert run(splice_function(MASKED, "scale", answer))["scale"]([1.0], 2.0) == [2.0]
+        assert len(Prediction("toy", "m", "function", answer).sha256) == 64
+    with pytest.raises(MalformedAnswerError, match="contains a lone surrogate"):
+        splice_function(MASKED, "scale", f"```python\nNAME = '\ud83d'\n\n{BODY}```\n")
+
+
 def test_code_about_reasoning_tags_is_left_alone() -> None:
     code = (
         "import re\n\ndef scale(values, factor):\n"

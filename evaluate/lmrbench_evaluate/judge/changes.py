@@ -19,7 +19,7 @@ from lmrbench_data.base.source import (
     split_lines,
 )
 
-from .strip_remarks import code_only, names_in
+from .strip_remarks import code_only, names_in, reads_words
 
 
 class Side(NamedTuple):
@@ -62,22 +62,32 @@ def compare_answer(
         SourceError: a goal file does not define each function once, or cannot be printed without its remarks.
     """
     pairs = []
+    with_words = any(path in rebuilt and _reads_words(rebuilt[path]) for path in (*goals, *changed))
     for path, names in goals.items():
         others = [text for files in (masked, rebuilt, golden) for name, text in files.items() if name != path]
-        pairs.append(_pair(path, names, (masked[path], golden[path], rebuilt[path]), names_in(*cases, *others)))
+        texts = masked[path], golden[path], rebuilt[path]
+        pairs.append(_pair(path, names, texts, names_in(*cases, *others), with_words))
     reachable = _reachable({**masked, **rebuilt}, goals, cases) if changed else ()
-    return pairs, [(path, _shown(rebuilt, path)) for path in changed if path in reachable]
+    return pairs, [(path, _shown(rebuilt, path, with_words)) for path in changed if path in reachable]
 
 
 # --- goal files -------------------------------------------------------------------------------------------------------
 
 
-def _pair(path: str, names: Sequence[str], texts: Sequence[str], read_elsewhere: set[str]) -> Pair:
+def _reads_words(source: str) -> bool:
+    try:
+        return reads_words(source)
+    except SourceError:
+        return False
+
+
+def _pair(path: str, names: Sequence[str], texts: Sequence[str], read_elsewhere: set[str], with_words: bool) -> Pair:
     """Compare the file as it was given, the reference's and the candidate's (`texts`)."""
     given, *filled = (re.sub(r"\r\n?", "\n", text.removeprefix("\ufeff")) for text in texts)
-    reference, candidate = (code_only(text, read_elsewhere) for text in filled)
+    reference, candidate = (code_only(text, read_elsewhere, with_words=with_words) for text in filled)
     # A string that only the functions read is in use in the given file, too.
-    known = list(_statements(parse(code_only(given, names_in(*filled) | read_elsewhere)).body, names))
+    bare = code_only(given, names_in(*filled) | read_elsewhere, with_words=with_words)
+    known = list(_statements(parse(bare).body, names))
     return Pair(path, _side(reference, names, known), _side(candidate, names, known), candidate == reference)
 
 
@@ -111,11 +121,12 @@ def _statements(body: Sequence[ast.stmt], goals: Collection[str], above: str = "
 # --- other files ------------------------------------------------------------------------------------------------------
 
 
-def _shown(rebuilt: Mapping[str, str], name: str) -> str:
+def _shown(rebuilt: Mapping[str, str], name: str, with_words: bool) -> str:
     if name not in rebuilt:
         return "[the candidate removed this file]"
     try:
-        return code_only(rebuilt[name], names_in(*(text for path, text in rebuilt.items() if path != name)))
+        others = names_in(*(text for path, text in rebuilt.items() if path != name))
+        return code_only(rebuilt[name], others, with_words=with_words)
     except SourceError:
         return "[not shown: this is not Python that can be taken apart]"
 

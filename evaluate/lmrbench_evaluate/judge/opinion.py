@@ -13,11 +13,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from lmrbench_data.base.text import cut, one_line
 
-from ..rebuild.extract import THOUGHTS
+from ..rebuild.extract import without_tokens
+from ..rebuild.thoughts import without_thoughts
 
 #: Characters of each text that are kept.
 MAX_TEXT = 4000
-_THOUGHTS_END = re.compile(rf"[<\[]/{THOUGHTS}[>\]]", re.IGNORECASE)
+#: Where a judgement may begin.
+_START = re.compile(r"(?:^|[>\]\u25b7\u3011]|\bassistantfinal)\s*(?:\{|```)", re.MULTILINE)
 
 
 class Category(StrEnum):
@@ -92,8 +94,8 @@ Form = TypeVar("Form", bound=Reply)
 def read_reply(text: str, form: type[Form]) -> Form:
     """Return the statement in a reply; UnreadableError if the reply is not one JSON object of this form."""
     answer = text.strip()
-    if not answer.startswith("{"):  # many servers leave out the mark that begins thoughts
-        answer = _THOUGHTS_END.split(answer)[-1].strip()
+    if not answer.startswith(("{", "```")):
+        answer = without_tokens(without_thoughts(answer, _START)).strip()
     if answer.startswith("```"):
         answer = answer.removeprefix("```").removeprefix("json").removesuffix("```")
     try:

@@ -16,6 +16,12 @@ from lmrbench_data.base.source import FunctionNode, SourceError, parse
 _MAX_TYPE = 100
 #: Code with one of these names may read any other name without mentioning it.
 _LOOKS_AT_NAMES = frozenset({"dir", "eval", "exec", "f_locals", "getattr", "globals", "locals", "vars", "__dict__"})
+#: Code with one of these names may read docstrings or annotations, which then are data.
+_LOOKS_AT_WORDS = {"__doc__", "getdoc", "__code__", "co_consts", "__dict__", "__getattribute__", "attrgetter"}
+_LOOKS_AT_WORDS |= {"__annotations__", "__annotate__", "get_annotations", "get_type_hints", "signature"}
+_LOOKS_AT_WORDS |= {"getfullargspec", "getmembers"}
+#: Functions that may find them by a name that no code spells out.
+_COMPUTES_NAMES = {"eval", "exec", "vars"}
 #: Variables of a module that Python itself reads, as names.
 _READ_BY_PYTHON = frozenset({"__all__", "__name__", "__package__", "__path__"})
 _TEXT = (str, bytes)
@@ -26,18 +32,32 @@ def names_in(*texts: str) -> set[str]:
     return {name for text in texts for name in re.findall(r"[^\W\d]\w*", text)}
 
 
-def code_only(source: str, read_elsewhere: Collection[str] = ()) -> str:
+def reads_words(source: str) -> bool:
+    """Return whether code may read docstrings or annotations: by name, in a string, or by a name that it computes."""
+    tree = parse(source)
+    plain_getattr = set[ast.AST]()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id="getattr") as function, args=[_, ast.Constant(), *_]):
+                plain_getattr.add(function)
+            case ast.Name(id=name) if name in _COMPUTES_NAMES or (name == "getattr" and node not in plain_getattr):
+                return True
+    return bool(_names_read(tree) & _LOOKS_AT_WORDS)
+
+
+def code_only(source: str, read_elsewhere: Collection[str] = (), *, with_words: bool = False) -> str:
     """Print Python source anew without the words that have no effect; equal results behave alike.
 
     Args:
         read_elsewhere: names of this file that other files may read.
+        with_words: whether docstrings and annotations stay, because code reads them.
 
     Raises:
         SourceError: it cannot be parsed or printed, or the printed text has another syntax tree; it must not be shown.
     """
     try:
         tree = parse(source)
-        tree = ast.fix_missing_locations(_Bare(tree, read_elsewhere).visit(tree))
+        tree = ast.fix_missing_locations(_Bare(tree, read_elsewhere, with_words).visit(tree))
         text = ast.unparse(tree)
         if ast.dump(parse(text)) != ast.dump(tree):
             raise ValueError("another syntax tree")
@@ -49,7 +69,10 @@ def code_only(source: str, read_elsewhere: Collection[str] = ()) -> str:
 class _Bare(ast.NodeTransformer):
     """Removes the parts of a tree that have no effect."""
 
-    def __init__(self, tree: ast.Module, read_elsewhere: Collection[str]) -> None:
+    def __init__(self, tree: ast.Module, read_elsewhere: Collection[str], with_words: bool) -> None:
+        self._with_words = with_words
+        scopes = [node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | FunctionNode)]
+        self._docstrings = {scope.body[0] for scope in scopes if scope.body} if with_words else set()
         self._names = set(dir(builtins))
         for node in ast.walk(tree):
             match node:
@@ -64,7 +87,7 @@ class _Bare(ast.NodeTransformer):
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         for field in ("annotation", "returns", "bound", "value" if type(node).__name__ == "TypeAlias" else ""):
-            if isinstance(found := getattr(node, field, None), ast.expr):
+            if not self._with_words and isinstance(found := getattr(node, field, None), ast.expr):
                 setattr(node, field, _Annotation(self._names).visit(found))
         outside = self._scope, self._read
         if isinstance(node, FunctionNode):
@@ -89,6 +112,8 @@ class _Bare(ast.NodeTransformer):
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        if node in self._docstrings and isinstance(node.value, ast.Constant):
+            return self.generic_visit(node)
         node.value = _unused(node.value)
         return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 

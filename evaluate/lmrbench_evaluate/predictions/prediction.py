@@ -11,8 +11,10 @@ from typing import Any, NamedTuple, Self
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.files import write_atomically
+from lmrbench_data.base.finish_reasons import Ending, ending, is_token_limit
 from lmrbench_data.base.jsonl import line_of
 from lmrbench_data.base.proportions import TRACKS
+from lmrbench_data.base.text import one_line
 from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
 from lmrbench_data.loader import read_archive
 
@@ -91,8 +93,16 @@ class Prediction:
 
     @property
     def is_cut(self) -> bool:
-        """Whether it is a reply that the server cut at the token limit."""
-        return self.form == "function" and was_cut(self.metadata)
+        """Whether it is a reply that ended before the model ended it."""
+        return self.form == "function" and ending(_finish_reason(self.metadata)) is not Ending.COMPLETE
+
+    @property
+    def cut(self) -> str:
+        """How the reply was cut; empty if it was not."""
+        if not self.is_cut:
+            return ""
+        reason = f"off (finish_reason {one_line(_finish_reason(self.metadata))[:40]})"
+        return f"the reply was cut {'at the token limit' if was_cut(self.metadata) else reason}"
 
     @cached_property
     def sha256(self) -> str:
@@ -100,7 +110,7 @@ class Prediction:
         if self.problem:
             return hashlib.sha256(f"problem\n{self.problem}".encode()).hexdigest()
         cut = "cut\n" if self.is_cut else ""
-        return hashlib.sha256(f"{cut}{self.form}\n{self.content}".encode()).hexdigest()
+        return hashlib.sha256(f"{cut}{self.form}\n{self.content}".encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def key(self) -> AnswerKey:
@@ -124,7 +134,11 @@ class Prediction:
 
 def was_cut(metadata: Any) -> bool:
     """Return whether the server cut the reply of an answer at the token limit."""
-    return isinstance(metadata, Mapping) and metadata.get("finish_reason") == "length"
+    return is_token_limit(_finish_reason(metadata))
+
+
+def _finish_reason(metadata: Any) -> Any:
+    return metadata.get("finish_reason") if isinstance(metadata, Mapping) else None
 
 
 def too_large(form: str, content: str) -> str:

@@ -17,7 +17,7 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.names import MAX_NAME, clean_name
 from lmrbench_data.base.proportions import TRACKS
 from lmrbench_data.base.suggestions import did_you_mean
-from lmrbench_data.base.text import join_names, plural
+from lmrbench_data.base.text import cut, join_names, one_line, plural
 from lmrbench_data.dataset.load import other_config
 from lmrbench_data.dataset.result_rows import PredictionRow
 from lmrbench_data.dataset.rows import DatasetRow
@@ -151,16 +151,24 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
     if not isinstance(content, str):
         problem = f"{form} must be text, not {_kind(content)}"
     elif not content.strip():
-        stored = raw.get("problem")  # a row that the harness wrote before
-        is_stored = isinstance(stored, str) and stored.strip() and stored.isprintable() and len(stored) <= MAX_NAME
-        problem = str(stored) if is_stored else f"{'the patch' if form == 'model_patch' else form} is empty"
-    else:
+        problem = _stated_problem(raw) or f"{'the patch' if form == 'model_patch' else form} is empty"
+    elif form != "function":  # of a reply, only the code that is taken is checked
         try:
             content.encode("utf-8")
         except UnicodeEncodeError:
             problem = f"{form} contains a lone surrogate: not valid Unicode"
         problem = problem or too_large(form, content)
     return form, "" if problem else content, problem
+
+
+def _stated_problem(raw: Mapping[str, Any]) -> str:
+    """Return the problem that the harness or a client wrote into a row without an answer; empty if there is none."""
+    metadata = raw.get("metadata")
+    for facts in (raw, metadata if isinstance(metadata, dict) else {}):
+        problem = facts.get("problem")
+        if isinstance(problem, str) and problem.strip():
+            return cut(one_line(problem), MAX_NAME)
+    return ""
 
 
 def _files(value: Any) -> tuple[str, str]:

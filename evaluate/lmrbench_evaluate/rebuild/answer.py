@@ -14,7 +14,7 @@ from lmrbench_data.base.source import MalformedAnswerError, SourceError, find_fu
 from lmrbench_data.base.splice import covers, defines, splice_code, splice_reply
 
 from .demo import without_demo
-from .extract import Block, before_cut, join_blocks, read_blocks
+from .extract import Block, join_blocks, read_blocks
 
 
 class Spliced(NamedTuple):
@@ -37,8 +37,7 @@ def splice_function(masked: Mapping[str, str], goal_function: str, answer: str, 
             than UTF-8.
     """
     [(path, text)] = masked.items()
-    answer = before_cut(answer, [goal_function]) if is_cut else answer
-    blocks = read_blocks(answer, [goal_function], lambda tree: defines(tree, goal_function))
+    blocks = read_blocks(answer, [goal_function], lambda tree: defines(tree, goal_function), is_cut)
     number = max(block.number for block in blocks if block.defines)
     codes, *notes = join_blocks(blocks, [number])
     code, demo = without_demo(codes[number], text)
@@ -61,11 +60,11 @@ def splice_method(
         MalformedAnswerError: it defines none of the functions, or one of them cannot be put into its file.
     """
     places = [(path, name) for path, names in goals.items() for name in names]
-    answer = before_cut(answer, [name for _, name in places]) if is_cut else answer
     blocks = read_blocks(
         answer,
         [name for _, name in places],
         lambda tree: any(defines(tree, name, goals[path]) for path, name in places),
+        is_cut,
     )
     chosen: dict[tuple[int, str], list[str]] = {}
     for path, name in places:

@@ -5,6 +5,7 @@ answer for this function. Blocks of imports, definitions and constants before it
 """
 
 import ast
+import itertools
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple, get_args
@@ -13,18 +14,10 @@ from lmrbench_data.base.source import FunctionNode, MalformedAnswerError, Source
 from lmrbench_data.base.splice import WRAPPER, wrappers
 from lmrbench_data.base.text import join_names
 
+from .thoughts import BEHIND_MARK, TOKEN, Span, without_thoughts
+
 _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
-#: Marks of chat templates, such as <|im_end|>, which servers should have removed.
-_TOKEN = r"(?:<[|\uff5c][\w\u2581./:-]{1,50}[|\uff5c]>|</?s>|<(?:start|end)_of_turn>|<eos>|\[/?INST\])"
-_TOKENS = re.compile(rf"(?P<start>^[ \t]*{_TOKEN}++)|{_TOKEN}++(?P<end>[ \t]*+$)?", re.MULTILINE)
-#: Names of the marks around the thoughts of a reasoning model.
-THOUGHTS = "(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning)"
-#: Thoughts begin on a line of their own; they may have begun before the text.
-_THOUGHTS_START = re.compile(rf"^{_TOKEN}*[ \t]*[<\[](?P<name>{THOUGHTS})[>\]]", re.MULTILINE | re.IGNORECASE)
-_THOUGHTS_CLOSE = re.compile(rf"[<\[]/(?P<name>{THOUGHTS})[>\]]", re.IGNORECASE)
-_THOUGHTS_END = re.compile(
-    rf"^[ \t]*[<\[]/(?:{THOUGHTS})[>\]]|[<\[]/(?:{THOUGHTS})[>\]][ \t]*$", re.MULTILINE | re.IGNORECASE
-)
+_TOKENS = re.compile(rf"(?P<start>^[ \t]*{TOKEN}++)|{TOKEN}++(?P<end>[ \t]*+$)?", re.MULTILINE)
 _CODE_START = re.compile(
     r"^[ \t]*(?:@[ \t]*\w|(?:async[ \t]+)?def[ \t]+\w|class[ \t]+\w+[ \t]*[:(\[]"
     r"|import[ \t]+[\w.]+[ \t]*(?:$|[,;#\\]|as\b)|from[ \t]+[\w.]+[ \t]+import\b)",
@@ -41,7 +34,7 @@ class Block(NamedTuple):
     """A piece of code of an answer."""
 
     number: int
-    """Its place among the fenced blocks, from 1."""
+    """Its place among the blocks, from 1."""
     above: str
     """The line of prose above its fence."""
     code: str
@@ -50,6 +43,10 @@ class Block(NamedTuple):
     """None if it does not parse."""
     defines: bool
     """Whether it defines a goal function at its top level."""
+    span: Span
+    """Where it stands in the reply, with its fences; empty if that is not known."""
+    is_closed: bool = False
+    """Whether it stands between two fences."""
     reason: str = ""
     """The reason why it does not parse."""
 
@@ -62,52 +59,43 @@ class Block(NamedTuple):
         )
 
 
-def read_blocks(answer: str, goals: Collection[str], defines: Callable[[ast.Module], bool]) -> list[Block]:
+def read_blocks(
+    answer: str, goals: Collection[str], defines: Callable[[ast.Module], bool], is_cut: bool = False
+) -> list[Block]:
     """Return the blocks of an answer in order, at least one of which defines a goal function.
 
     Args:
         goals: names of the goal functions.
         defines: tells whether code defines a goal function at its top level.
+        is_cut: whether the reply was cut off: only what stands before the end of its last closed block counts.
 
     Raises:
-        MalformedAnswerError: none does.
+        MalformedAnswerError: none does, or a cut reply ends in thoughts or behind the beginning of a goal function.
     """
     text, mention = re.sub(r"\r\n?", "\n", answer.removeprefix("\ufeff")), _mention(goals)
     which = repr(min(goals)) if len(goals) == 1 else "any of the masked functions"
     if not mention.search(text):
         raise MalformedAnswerError(f"no definition of {which} in the answer")
-    # Reasoning may hold drafts; the answer follows it.
-    answer = _THOUGHTS_END.split(_without_thoughts(text))[-1]
-    answer = answer if mention.search(answer) else text
-    # The first of three places that has the function: the whole answer, fenced blocks, code between prose.
-    whole = _read_block(defines, 1, "", text, answer, _without_tokens(answer))
-    blocks = [whole] if whole.tree else _read_fenced(answer, defines)
-    if not any(mention.search(block.code) for block in blocks):
-        blocks = _read_prose(_without_tokens(answer), mention, defines) or blocks
+    blocks = _read_reply(text, mention, defines)
+    reply = without_thoughts(text, mention, [block.span for block in blocks if block.tree], is_cut=is_cut)
+    if reply != text:
+        blocks = _read_reply(reply, mention, defines)
+    if is_cut:
+        end = max((block.span[1] for block in blocks if block.is_closed), default=0)
+        if not end or mention.search(reply, end):
+            raise MalformedAnswerError("the reply was cut off before the answer ended")
+        blocks = [block for block in blocks if block.span[1] <= end]
     if any(block.defines for block in blocks):
         return blocks
-    faulty = [whole, *(block for block in blocks if mention.search(block.code))]
-    reasons = [block.reason for block in faulty if block.reason]
-    raise MalformedAnswerError(reasons[-1] if reasons else f"no top-level definition of {which} in the answer")
-
-
-def before_cut(answer: str, goals: Collection[str]) -> str:
-    """Return a reply that was cut at the token limit up to the end of its last closed block.
-
-    Raises:
-        MalformedAnswerError: there is none, the cut is in thoughts, or another goal function begins behind the block.
-    """
-    text = re.sub(r"\r\n?", "\n", answer)
-    end = max((end for *_, end in _fenced_blocks(text)), default=0)
-    if not end or _mention(goals).search(text, end) or _THOUGHTS_START.search(_without_thoughts(text)):
-        raise MalformedAnswerError("the reply was cut off before the answer ended")
-    return text[:end]
+    reasons = [block.reason for block in blocks if block.reason and mention.search(block.code)]
+    where = "outside of its thoughts" if mention.search(text) and not mention.search(reply) else "at the top level"
+    raise MalformedAnswerError(reasons[-1] if reasons else f"no definition of {which} {where} in the answer")
 
 
 def _mention(goals: Collection[str]) -> re.Pattern[str]:
     """Return the pattern of the first line of a goal function."""
     names = "|".join(sorted({goal.rpartition(".")[2] for goal in goals}))
-    return re.compile(rf"^{_TOKEN}*[ \t\f]*(?:async[ \t]+)?def[ \t]+(?:{names})\b", re.MULTILINE)
+    return re.compile(rf"(?:^|{BEHIND_MARK})[ \t\f]*(?:async[ \t]+)?def[ \t]+(?:{names})\b", re.MULTILINE)
 
 
 def join_blocks(blocks: Sequence[Block], chosen: Collection[int]) -> tuple[dict[int, str], str]:
@@ -130,46 +118,73 @@ def join_blocks(blocks: Sequence[Block], chosen: Collection[int]) -> tuple[dict[
     return codes, f"blocks left out of the answer: {join_names(left_out, 10)}" if left_out else ""
 
 
-def _fenced_blocks(text: str) -> Iterator[tuple[str, str, int]]:
-    """Yield fenced blocks as CommonMark reads them: the line of prose above, the content, and where the block ends.
-
-    An unclosed block is the last, and ends at 0.
-    """
-    fence, indent, block, above, end = "", 0, list[str](), "", 0
-    for raw in split_lines(text):
-        end += len(raw)
-        mark = _FENCE.match(line := _without_tokens(raw))
+def _read_reply(text: str, mention: re.Pattern[str], defines: Callable[[ast.Module], bool]) -> list[Block]:
+    """Read all code of a reply: fenced blocks as CommonMark reads them, and goal functions that stand between them."""
+    whole = _read_block(defines, (0, len(text)), text)
+    if whole.tree:
+        return [whole]
+    lines = split_lines(text)
+    starts = [0, *itertools.accumulate(map(len, lines))]
+    blocks, line, gap = list[Block](), 0, 0
+    while line < len(lines):
+        fence = _FENCE.match(without_tokens(lines[line]))
         if not fence:
-            if mark:
-                indent, fence, block = len(mark[1]), mark[2], []
-            elif line.strip():
-                above = line.strip()
-        elif mark and mark[2].startswith(fence) and not line[mark.end() :].strip() and len(mark[1]) <= indent + 3:
-            yield above, "".join(block), end
-            fence, above = "", ""
+            line += 1
+            continue
+        prose = text[starts[gap] : starts[line]]
+        blocks += _read_prose(prose, starts[gap], mention, defines)
+        above = without_tokens(prose).rstrip().rpartition("\n")[2].strip()
+        block, gap = _read_fenced(lines, starts, line, fence, defines)
+        if block.tree is None and not block.is_closed:
+            blocks += _read_prose(text[starts[line + 1] :], starts[line + 1], mention, defines) or [block]
         else:
-            block.append(raw)
-    if fence:
-        yield above, "".join(block), 0
+            blocks.append(block._replace(above=above))
+        line = gap
+    blocks += _read_prose(text[starts[gap] :], starts[gap], mention, defines)
+    return [block._replace(number=number) for number, block in enumerate(blocks, start=1)]
 
 
-def _read_fenced(text: str, defines: Callable[[ast.Module], bool]) -> list[Block]:
-    """Read the fenced blocks of an answer."""
-    pieces = enumerate(_fenced_blocks(text), start=1)
-    return [_read_block(defines, n, above, piece, _without_tokens(piece)) for n, (above, piece, _) in pieces]
+def _read_fenced(
+    lines: list[str], starts: list[int], first: int, fence: re.Match[str], defines: Callable[[ast.Module], bool]
+) -> tuple[Block, int]:
+    """Read the block that a fence opens, up to its first closing fence outside of strings; return the line behind it.
+
+    A block that is not closed ends with the reply.
+    """
+    candidates = list[tuple[Block, int]]()
+    for line in range(first + 1, len(lines)):
+        if _closes(fence, lines[line]):
+            span = starts[first], starts[line + 1]
+            block = _read_block(defines, span, "".join(lines[first + 1 : line]))._replace(is_closed=True)
+            candidates.append((block, line + 1))
+            if block.tree or "unterminated triple-quoted" not in block.reason or len(candidates) == _TRIES:
+                break
+    if not candidates:
+        span = starts[first], starts[-1]
+        return _read_block(defines, span, "".join(lines[first + 1 :])), len(lines)
+    return candidates[-1] if candidates[-1][0].tree else candidates[0]
 
 
-def _read_block(defines: Callable[[ast.Module], bool], number: int, above: str, *versions: str) -> Block:
-    """Read the first version of a block that parses."""
+def _closes(fence: re.Match[str], line: str) -> bool:
+    """Return whether a line is a closing fence of a block."""
+    line = without_tokens(line)
+    mark = _FENCE.match(line)
+    if not mark or line[mark.end() :].strip():
+        return False
+    return mark[2].startswith(fence[2]) and len(mark[1]) <= len(fence[1]) + 3
+
+
+def _read_block(defines: Callable[[ast.Module], bool], span: Span, text: str) -> Block:
+    """Read a block, if need be without the marks of chat templates."""
     reason = ""
-    for version in dict.fromkeys(versions):
+    for version in dict.fromkeys([text, without_tokens(text)]):
         try:
             code, tree = _parse(version)
         except SourceError as error:
             reason = str(error)
         else:
-            return Block(number, above, code, tree, defines(tree))
-    return Block(number, above, versions[0], None, False, reason)
+            return Block(1, "", code, tree, defines(tree), span)
+    return Block(1, "", text, None, False, span, reason=reason)
 
 
 def _parse(text: str) -> tuple[str, ast.Module]:
@@ -206,39 +221,43 @@ def _wrapped(code: str, lines: list[str], line: int) -> Iterator[tuple[str, tupl
     yield "".join([*lines[: line - 1], wrapper, *lines[line - 1 :]]), _MEMBERS
 
 
-def _without_tokens(text: str) -> str:
+def without_tokens(text: str) -> str:
     """Remove the marks of chat templates at the starts and ends of lines."""
     return _TOKENS.sub(lambda run: "" if run["start"] or run["end"] is not None else run[0], text)
 
 
-def _without_thoughts(text: str) -> str:
-    """Remove the blocks of thoughts that are closed."""
-    last_close = {close["name"].lower(): close.start() for close in _THOUGHTS_CLOSE.finditer(text)}
-    kept, position = "", 0
-    for start in _THOUGHTS_START.finditer(text):
-        name = start["name"].lower()
-        if position <= start.start() and start.end() <= last_close.get(name, -1):
-            closes = _THOUGHTS_CLOSE.finditer(text, start.end())
-            kept += text[position : start.start()]
-            position = next(close.end() for close in closes if close["name"].lower() == name)
-    return kept + text[position:]
+def _read_prose(text: str, start: int, mention: re.Pattern[str], defines: Callable[[ast.Module], bool]) -> list[Block]:
+    """Read the goal functions of a text without fences, which stands at `start` in the reply.
+
+    It is code, or it has pieces of code that start at a line from which a piece with a goal function parses.
+    """
+    if not mention.search(text):
+        return []
+    whole = _read_block(defines, (start, start + len(text)), text)
+    if whole.tree:
+        return [whole]
+    clean = without_tokens(text)
+    pieces = [
+        Block(1, "", code, tree, True, (start + first, start + end) if clean == text else (start, start))
+        for code, tree, first, end in _pieces(clean, mention)
+        if defines(tree)
+    ]
+    return pieces or [whole]
 
 
-def _read_prose(text: str, mention: re.Pattern[str], defines: Callable[[ast.Module], bool]) -> list[Block]:
-    """Read a reply without fences: its code starts at the first line from which a piece with the goal parses."""
-    first = mention.search(text)
-    end = first.end() if first else 0
-    starts = [start.start() for start in _CODE_START.finditer(text, 0, end)]
+def _pieces(text: str, mention: re.Pattern[str]) -> Iterator[tuple[str, ast.Module, int, int]]:
+    """Yield pieces of prose that parse, with their starts and ends, up to the last that mentions a goal function."""
+    end = max((match.end() for match in mention.finditer(text)), default=0)
+    starts = [match.start() for match in _CODE_START.finditer(text, 0, end)]
     tries, position = 0, 0
     for number, start in enumerate(starts):
-        # A piece that ends before the goal ends there for every start inside it.
+        # A piece that ends before a start holds none of the code behind it.
         if start >= position and (tries < _TRIES or number >= len(starts) - _TRIES):
             tries += 1
             code, tree, length = _longest_prefix(text[start:])
-            if tree and defines(tree):
-                return [Block(1, "", code, tree, True)]
             position = start + length
-    return []
+            if tree:
+                yield code, tree, start, position
 
 
 def _longest_prefix(text: str) -> tuple[str, ast.Module | None, int]:

@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.limited_calls import call_on_answer
 from lmrbench_data.base.source import MalformedAnswerError, SourceError, parse, python_text
+from lmrbench_data.base.text import one_line
 from lmrbench_data.dataset.rows import DatasetRow, goals_of
 from lmrbench_data.loader import File, LoadError, check_path, read_archive, tar_bytes
 from lmrbench_data.tasks.experiments import FILES
@@ -23,7 +24,6 @@ from ..sandbox.meter import wall_limit
 from .answer import Spliced, check_goal_file, splice_function, splice_method
 from .patch import MAX_PATCHED_DEPTH, MAX_PATCHED_FILES, apply_patch
 
-CUT = "the reply was cut at the token limit"
 _REPO = "repo/"
 
 
@@ -43,7 +43,8 @@ def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = N
     if prediction.problem:
         raise MalformedAnswerError(prediction.problem)
     try:
-        prediction.content.encode("utf-8")
+        # The prose of a reply may hold halves of characters; its code is checked when it is parsed.
+        prediction.content.encode("utf-8", "surrogatepass" if form == "function" else "strict")
     except UnicodeEncodeError as error:
         raise MalformedAnswerError(f"{form} is not valid Unicode: {error.reason}") from error
     if problem := too_large(form, prediction.content):
@@ -55,8 +56,8 @@ def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = N
         try:
             _splice(files, splice, goals, of, prediction.content, notes, prediction.is_cut)
         except MalformedAnswerError as error:
-            raise MalformedAnswerError(f"{CUT} ({error})") if prediction.is_cut else error from None
-        notes += [f"{CUT}, after the answer"] if prediction.is_cut else []
+            raise MalformedAnswerError(_full_reason(str(error), prediction)) from None
+        notes += [f"{prediction.cut}, after the answer"] if prediction.cut else []
     elif form == "files":
         for name, text in json.loads(prediction.content).items():
             path = str(PurePosixPath(name))
@@ -67,6 +68,14 @@ def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = N
         files[row["goal_file"]] = masked[row["goal_file"]]._replace(data=prediction.content.encode("utf-8"))
     check_repository(row, files)
     return files
+
+
+def _full_reason(reason: str, prediction: Prediction) -> str:
+    """Return the reason why a reply cannot be applied, with what its row says about it, such as a call of a tool."""
+    stated = (prediction.metadata or {}).get("problem")
+    if isinstance(stated, str) and stated.endswith(f": {reason}"):
+        return one_line(stated)
+    return f"{prediction.cut} ({reason})" if prediction.cut else reason
 
 
 def check_repository(row: DatasetRow, files: Mapping[str, File]) -> None:

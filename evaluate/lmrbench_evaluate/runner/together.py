@@ -18,7 +18,7 @@ from typing import Any
 import encoding
 import runner
 
-TRICKS = "code methods heads seed".split()
+TRICKS = ["code", "methods", "heads", "seed"]
 #: What this process has compiled: (path, source) → code.
 _compiled: dict[tuple[str, bytes], CodeType] = {}
 #: Array type and shape → what precedes the data in `.npy`.
