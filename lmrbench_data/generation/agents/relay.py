@@ -195,13 +195,14 @@ class Relay:
             try:
                 response = await self._client.post("/chat/completions", cast_to=httpx2.Response, body=body)
             except openai.APIStatusError as error:
-                if BILLED in error.response.extensions:
+                is_billed = BILLED in error.response.extensions
+                if is_billed:
                     self._bill(error.response.extensions[BILLED])
                 refusal = Refusal.of(json_of(error.response) or error.response.text)
                 cause = self._rules.cause(error.status_code, refusal)
                 if self._max_tokens and LIMITS[0] in body and refusal.place_of(LIMITS[0]) is not None:
                     self._limit_name = LIMITS[1]  # older servers know the limit by its older name
-                elif cause is Cause.UNKNOWN and repeats:
+                elif cause is Cause.UNKNOWN and repeats and not is_billed:
                     await asyncio.sleep(_PAUSE_S)
                     repeats -= 1
                 else:
