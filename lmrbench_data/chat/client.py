@@ -204,7 +204,7 @@ class ChatClient:
 def cut_problem(reason: str) -> str:
     """Return the problem of an answer that ended for this reason; empty if it was not cut off."""
     if is_token_limit(reason):
-        return CUT if reason == "length" else CUT.replace("length", reason)
+        return CUT.replace("length", reason)
     return f"it was cut off (finish_reason {reason})" if ending(reason) is Ending.CUT else ""
 
 

@@ -96,7 +96,7 @@ def connect(url: str, key: str, *, timeout_s: float, retries: int = 0, budget: B
     headers = {"Accept-Encoding": "identity"}
     if key and "api-version" in parts.params:  # Azure's deployments expect the key here
         headers["api-key"] = key
-    certificates = _certificates()
+    certificates = False if is_local and parts.scheme == "http" else _certificates()
     try:
         client = Client(verify=certificates, trust_env=not is_local, follow_redirects=False)
     except (ImportError, ValueError, httpx2.InvalidURL) as error:
@@ -146,13 +146,14 @@ async def _read(response: "httpx2.Response") -> "httpx2.Response":
         problem = f"the server compresses its answer ({encoding[:40]}), which the request forbids"
     if len(content) > MAX_REPLY_BYTES:
         problem = f"the server's answer has more than {MAX_REPLY_BYTES >> 20} MiB"
-    headers = httpx2.Headers([item for item in response.headers.multi_items() if item[0] != "content-encoding"])
     whole = httpx2.Response(
-        response.status_code, headers=headers, content=b"" if problem else content, request=response.request
+        response.status_code,
+        headers=[item for item in response.headers.multi_items() if item[0] != "content-encoding"],
+        content=b"" if problem else content,
+        request=response.request,
+        extensions={REASON: problem} if problem else None,
     )
     whole.encoding = "utf-8"  # the header may name a codec that decodes no text
-    if problem:
-        whole.extensions[REASON] = problem
     return whole
 
 
@@ -175,8 +176,9 @@ def _correct_status(response: "httpx2.Response", costs: Budget) -> None:
         status, reason = _missing_answer(reply, response.text)
         if reason:
             response.extensions[REASON], response.status_code = reason, status
-            if isinstance(reply, dict) and ("usage" in reply or reply.get("choices") is not None):
-                _bill(response, costs, read_tokens(reply.get("usage")))
+            is_completion = isinstance(get(reply, "choices"), list) and not get(reply, "error")
+            if get(reply, "usage") or is_completion:
+                _bill(response, costs, read_tokens(get(reply, "usage")))
     if response.status_code == 500 and Refusal.of(reply or response.text).cause() in (Cause.LENGTH, Cause.ROLE):
         response.status_code = 400
     # Words about a quota are also those of a passing limit.
@@ -188,15 +190,16 @@ def _correct_status(response: "httpx2.Response", costs: Budget) -> None:
 
 def _missing_answer(reply: Any, text: str) -> tuple[int, str]:
     """Return the status that a successful reply without an answer deserves, and the reason; none for an answer."""
-    choice, refusal = get(reply, "choices", 0), Refusal.of(reply or text)
+    choice = get(reply, "choices", 0)
     finish_reason = get(choice, "finish_reason")
     has_error = bool(get(reply, "error") or get(choice, "error"))
-    is_choice = isinstance(choice, dict) and "delta" not in choice
+    is_choice = isinstance(choice, dict) and "delta" not in choice  # as in an event of a stream
     if is_choice and not has_error and (choice.get("message") is not None or finish_reason):
         gave_up = ending(finish_reason) is Ending.GAVE_UP
         return 502, f"the answer ended with an error: finish_reason {finish_reason}" if gave_up else ""
     if text.lstrip().startswith("<"):
         return 502, "the server's answer is not a chat completion but a web page (the address often ends in /v1)"
+    refusal = Refusal.of(reply or text)
     kind = "the answer ended with an error" if get(choice, "error") else "the server's answer is not a chat completion"
     return status_inside(refusal), f"{kind}: {refusal.message or text[:200]}"
 

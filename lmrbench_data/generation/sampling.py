@@ -114,17 +114,15 @@ class _Sampling:
 
     def extent(self, missing: Sequence[tuple[DatasetRow, int]]) -> str:
         """Return how many requests the missing answers take, and what these cost at most if there is a price."""
-        requests, price = plural(len(missing), "request"), self.client.budget.price
-        limit = self.settings.max_tokens
+        text = f"sending {plural(len(missing), 'request')}"
+        price, limit = self.client.budget.price, self.settings.max_tokens
         if price is None:
-            return f"sending {requests}"
-        tokens = sum(self._prompt(row, 0).tokens for row, _ in missing)
-        cost = price.cost(Tokens(tokens, len(missing) * (limit or 0)))
+            return text
+        prompts = sum(self._prompt(row, 0).tokens for row, _ in missing)
+        cost = price.cost(Tokens(prompts, len(missing) * (limit or 0)))
         if limit:
-            return f"sending {requests}, which cost at most about {cost:.4f} USD"
-        return (
-            f"sending {requests}; prompts cost about {cost:.4f} USD, answers have no limit unless max_tokens sets one"
-        )
+            return f"{text}, which cost at most about {cost:.4f} USD"
+        return f"{text}; prompts cost about {cost:.4f} USD, and answers have no limit unless max_tokens sets one"
 
     async def work(self, row: DatasetRow, number: int) -> str:
         """Sample one answer; return `answered` or `unusable`."""

@@ -26,10 +26,7 @@ TRIES = 5
 PAUSE_S = 3.0
 TIMEOUT_S, CONNECT_S = 60.0, 10.0
 _MAX_REDIRECTS = 5
-_HEADERS = {
-    "User-Agent": f"lmrbench/{__version__} (research benchmark; one download per paper)",
-    "Accept-Encoding": "identity",
-}
+_AGENT = f"lmrbench/{__version__} (research benchmark; one download per paper)"
 _BY_HAND = "`lmrbench papers add ID FILE` adds a PDF that you have"
 
 
@@ -138,7 +135,7 @@ def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
                 retry_on_status_codes=(429, 500, 502, 503, 504),  # the Hub client 1 would only retry 503
                 follow_redirects=False,
                 timeout=(CONNECT_S, TIMEOUT_S, TIMEOUT_S, TIMEOUT_S),  # connect, read, write, pool
-                headers=_HEADERS,
+                headers={"User-Agent": _AGENT, "Accept-Encoding": "identity"},
             ) as response:
                 data = _body(response, url)
         except HfHubHTTPError as error:

@@ -442,7 +442,7 @@ def test_number_and_cost_of_the_requests_are_announced(
     lmr.generate(**options, prices=prices, samples=3, max_tokens=1000, name="other")
     lmr.generate(**options, samples=3, max_tokens=1000, name="other")
     assert [text for text in caplog.messages if "sending" in text] == [
-        "m: sending 1 request; prompts cost about 0.0000 USD, answers have no limit unless max_tokens sets one",
+        "m: sending 1 request; prompts cost about 0.0000 USD, and answers have no limit unless max_tokens sets one",
         "m: sending 4 requests, which cost at most about 0.0400 USD",
         "m: sending 2 requests, which cost at most about 0.0200 USD",
     ]
