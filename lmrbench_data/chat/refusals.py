@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from http import HTTPStatus
 from typing import Any, NamedTuple
 
 #: Names of the token limit, in the order in which they are tried.
@@ -39,8 +38,10 @@ class Cause(Enum):
         r"system['\"` ]*(role|message|prompt|instruction)|role[s:'\"` ]*system|developer instruct|roles must alternate",
     )
     ACCESS = (  # the model or the key is wrong: the run ends
-        r"model_not|no_such_model|\b(invalid|unknown|unsupported)_model\b|api_?key|authenti|authori[sz]|permission|no_db_",
+        r"model_not|no_such_model|\b(invalid|unknown|unsupported)_model\b|api_?key|authenti|authori[sz]|permission|no_db_|"
+        r"invalid_auth|\bnot_?found|forbidden",
         r"api.?key|(invalid|incorrect|wrong|unauthori[sz]ed|virtual)\b.{0,12}\b(key|token)\b|authenti|unauthori|"
+        r"authori[sz]ation|secret key|^not found|method not allowed|模型.{0,6}不存在|令牌|密钥|"
         r"credential|connected db|pinned to|\bno models? |\bvalid model|llm provider|"
         r"\b(invalid|unknown|unsupported|no such|unrecogni[sz]ed)\b.{0,12}\bmodel|"
         r"\bmodel\b.{0,60}\b(invalid|unknown|unsupported|unavailable|deprecated|decommissioned|retired|no longer|"
@@ -58,10 +59,6 @@ _ALIASES = {"response_format": r"json_schema|structured.?output|guided|grammar|j
 
 #: Fields that repeat the request or belong to a completion.
 _NO_WORDS = ("input", "choices", "usage", "id", "object", "model", "created")
-#: Names of errors, in lower-case letters and without "error", with their HTTP status.
-_STATUS_NAMES = {re.sub(r"\W|error", "", status.phrase.lower()): status.value for status in HTTPStatus if status >= 400}
-_STATUS_NAMES |= {"authentication": 401, "unauthenticated": 401, "permission": 403, "permissiondenied": 403}
-_STATUS_NAMES |= {"ratelimit": 429, "ratelimitexceeded": 429, "resourceexhausted": 429, "overloaded": 503}
 #: An HTTP status in a text.
 _NUMBER = r"^\W*([45]\d\d)\b(?! tokens)|\b(?:http|status|error)(?: code)?\W{1,3}([45]\d\d)\b"
 #: Words of a fault that passes, and of a request that is wrong.
@@ -158,15 +155,11 @@ def _leaves(body: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _stated_status(leaves: Sequence[tuple[str, Any]]) -> int:
-    """Return the HTTP status that an error states as a number, or by a name such as NotFoundError; 0 without one."""
+    """Return the HTTP status that an error states in a field or, failing that, in a text; 0 without one."""
     for name, value in leaves:
         if ("code" in name or "status" in name) and (number := re.match(r"[45]\d\d(?!\d)", str(value))):
             return int(number[0])
-    texts = [value[:_MAX_TEXT].lower() for _, value in leaves if isinstance(value, str)]
-    for text in texts:
-        if number := re.search(_NUMBER, text):
+    for _, value in leaves:
+        if number := re.search(_NUMBER, str(value)[:_MAX_TEXT].lower()):
             return int(number[1] or number[2])
-        for name in (text, *re.findall(r"\w+error\b", text)):
-            if status := _STATUS_NAMES.get(re.sub(r"\W|_|error", "", name)):
-                return status
     return 0

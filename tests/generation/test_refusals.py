@@ -203,6 +203,8 @@ END = [
     ({"error": "model 'm' not found"}, "refuses the model"),
     ({"error": True, "message": "no such model: m"}, "refuses the model"),
     ({"error": "not_found_error", "detail": "There is nothing here."}, "the model"),
+    ({"detail": "Not Found"}, "the model"),
+    ({"error": {"code": "1211", "message": "模型不存在，请检查模型代码。"}}, "refuses the model"),
     ({"detail": "Not authenticated"}, "the key"),
     ({"success": False, "status": "403", "msg": "Go away"}, "denies access"),
     ({"base_resp": {"status_code": 401, "status_msg": "login fail"}, "choices": None}, "refuses the key"),
@@ -212,7 +214,7 @@ END = [
     ({"error": {"message": "You have insufficient balance"}, "choices": []}, "no credit left"),
     (b"unsupported model: m", "refuses the model"),
     (b"404 page not found", "often ends in /v1"),
-    ({"message": "litellm.NotFoundError: OpenAIException - nothing here"}, "does not know the model"),
+    ({"message": "litellm.AuthenticationError: OpenAIException - nothing here"}, "the key"),
     ({"error": {"message": "Upstream said: Error code: 401 - no"}}, "refuses the key"),
 ]
 
