@@ -5,14 +5,10 @@ from typing import Annotated, Any, Literal
 
 import pytest
 import typer
-from hypothesis import given
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.settings import Settings, option
-from lmrbench_data.base.suggestions import did_you_mean
-from lmrbench_data.base.text import without_middle
 from lmrbench_data.cli.options import flag_of, options
 
 Fan = Annotated[bool, option(..., "Use the fan.")]
@@ -47,18 +43,6 @@ def test_wrong_argument_is_reported_in_one_line(arguments: dict[str, Any], messa
     with pytest.raises(ArgumentError) as caught:
         Cake.of(**arguments)
     assert str(caught.value) == message
-
-
-def test_name_that_contains_the_word_is_suggested_first() -> None:
-    assert did_you_mean("gpt5", ["gpt-4", "gpt-4.1", "openai/gpt-5"]) == " (did you mean 'openai/gpt-5'?)"
-    assert did_you_mean("gpt5", ["gpt-4", "claude"]) == " (did you mean 'gpt-4'?)"
-
-
-@given(text=st.text(max_size=400), most=st.integers(0, 300))
-def test_text_without_its_middle_is_never_longer(text: str, most: int) -> None:
-    shortened = without_middle(text, most)
-    assert len(shortened) <= len(text)
-    assert shortened[: most // 2] == text[: most // 2]
 
 
 def test_command_gets_one_settings_object() -> None:
