@@ -70,6 +70,8 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _NOT_KEPT = re.compile(r"\d?>&\d|&?>{1,2}\|?\s*(?:/dev/|/tmp/)\S*")
 _BEFORE = re.compile(r"\w+=|-|\d")
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^\s*\2\s*$|\Z)", re.DOTALL | re.MULTILINE)
+#: Arithmetic and tests of the shell, where `>` compares.
+_COMPARISON = re.compile(r"\$?\(\([^\n]*?\)\)|\[\[ [^\n]*? \]\]|\\>")
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
 _IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
 #: Python code that writes a file.
@@ -213,7 +215,7 @@ def kind_of(command: str) -> str:
     if FINISH in command:
         return "finish"
     text = _COMMENT.sub("", _HEREDOC.sub(r"\3", command.replace("\\\n", " ")))
-    text = _NOT_KEPT.sub("", _QUOTED.sub("_", text))
+    text = _NOT_KEPT.sub("", _COMPARISON.sub("test", _QUOTED.sub("_", text)))
     is_code = "python" in command and ("-c " in command or "<<" in command)
     if ">" in text or (is_code and _PYTHON_WRITES.search(command)):
         return "edit"

@@ -11,13 +11,13 @@ LEAST = 3
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return " (did you mean 'OTHER'?)" with the known name that `name` resembles, or that contains it; else nothing.
 
-    Letter case and punctuation do not count: `gpt5` stands for `openai/gpt-5`.
+    A name that contains it goes first. Letter case and punctuation do not count: `gpt5` stands for `openai/gpt-5`.
     """
     # Sorted, because the hint must not depend on the order of a set.
     plain = {_plain(other): other for other in sorted(known, reverse=True)}
     wanted = _plain(name)
     holders = [other for other in plain if len(wanted) >= LEAST and wanted in other]
-    near = difflib.get_close_matches(wanted, plain, n=1) or sorted(holders, key=len)
+    near = sorted(holders, key=len) or difflib.get_close_matches(wanted, plain, n=1)
     return f" (did you mean {plain[near[0]]!r}?)" if near else ""
 
 

@@ -31,10 +31,11 @@ def cut(text: str, width: int) -> str:
 
 
 def without_middle(text: str, most: int) -> str:
-    """Leave out the middle of a text of more than `most` characters, with a note."""
+    """Leave out the middle of a text of more than `most` characters, with a note, unless that lengthens the text."""
     half = most // 2
     note = f"\n[... {len(text) - 2 * half} characters are left out here ...]\n"
-    return text if len(text) <= most else f"{text[:half]}{note}{text[len(text) - half :]}"
+    shortened = f"{text[:half]}{note}{text[len(text) - half :]}"
+    return shortened if most < len(text) > len(shortened) else text
 
 
 def plural(number: int, noun: str, nouns: str = "") -> str:

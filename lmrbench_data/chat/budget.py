@@ -91,7 +91,7 @@ class Budget:
 def read_tokens(facts: Any, question: str = "prompt_tokens", answer: str = "completion_tokens") -> Tokens | None:
     """Read the tokens of a question and its answer, by default from a server's `usage`; None if there are none.
 
-    Some servers count reasoning beside the completion: then the total tells.
+    Some servers count reasoning beside the completion, or leave the completion out: then the total tells.
     """
     if not isinstance(facts, dict):
         return None
@@ -99,6 +99,6 @@ def read_tokens(facts: Any, question: str = "prompt_tokens", answer: str = "comp
     cached = details.get("cached_tokens") if isinstance(details, dict) else facts.get("prompt_cache_hit_tokens")
     numbers = facts.get(question), facts.get(answer), facts.get("total_tokens"), cached
     sent, received, total, cached = [n if type(n) is int and 0 <= n < MAX_AMOUNT else None for n in numbers]
-    if sent is None or received is None:
+    if sent is None or (received is None and (total is None or total < sent)):
         return None
-    return Tokens(sent, max(received, (total or 0) - sent), min(cached or 0, sent))
+    return Tokens(sent, max(received or 0, (total or 0) - sent), min(cached or 0, sent))

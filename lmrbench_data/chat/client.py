@@ -1,7 +1,7 @@
 """Ask a model over any OpenAI-compatible server, with the parameters that the server accepts.
 
-The `openai` client retries connection errors, 408, 409, 429, 5xx and replies without a completion, with backoff or
-after the server's Retry-After of up to two minutes. The `Cause` of a refusal decides what follows it.
+The `openai` client retries connection errors, 408, 409, 429, most 5xx and replies without a completion, with backoff
+or after the server's Retry-After of up to two minutes. The `Cause` of a refusal decides what follows it.
 """
 
 import asyncio
@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from ..base.errors import ArgumentError, InfraError, InputError
+from ..base.finish_reasons import Ending, ending, is_token_limit
 from ..base.text import one_line
 from .budget import Budget, Tokens, read_tokens
 from .endpoint import Endpoint
-from .refusals import LIMITS, Cause, Refusal, without_refused
-from .server import REASON, address_and_key, connect, get, json_of, server_name
+from .refusals import LIMITS, Cause, Refusal, get, without_refused
+from .server import BILLED, REASON, address_and_key, connect, json_of, server_name
 
 if TYPE_CHECKING:
     import openai
@@ -51,6 +52,7 @@ class Completion:
     temperature: float | None = None
     has_system_role: bool = True  # false if the system's text began the user's message
     cut_by_server: str = ""  # the numbers of tokens sent and read, if the server read far fewer
+    tool: str = ""  # the name of the tool that the model called, although none is offered
 
 
 class ChatClient:
@@ -121,37 +123,46 @@ class ChatClient:
     def _read(self, reply: Any, messages: Sequence[Message], options: Mapping[str, Any]) -> Completion:
         """Read the JSON value of a reply, and count its cost."""
         self._is_reachable = True
-        tokens, message = read_tokens(get(reply, "usage")), get(reply, "choices", 0, "message")
+        tokens, choice = read_tokens(get(reply, "usage")), get(reply, "choices", 0)
         cost = self.budget.add(tokens)
-        if message is None:
+        if choice is None:
             raise RequestError("the server sends a stream, although stream is false", reached=False, is_billed=True)
         self.answers_others = True
-        reason = one_line(get(reply, "choices", 0, "finish_reason"))[:40]
-        text, problem = _text(get(message, "content")), ""
+        message, reason = get(choice, "message"), one_line(get(choice, "finish_reason"))[:40]
+        text, problem, tool = _text(get(message, "content")), "", _tool(message)
+        if tool:
+            fix = "check the server's tool parser, or choose a model that answers in text"
+            self._warn("tool", f"it calls tools that the request does not offer ({tool}); {fix}")
         if get(message, "refusal"):
             problem = "the model refused to answer"
         elif not text.strip():
-            problem = CUT if reason == "length" else f"it is empty (finish_reason {reason})"
+            problem = tool_problem(tool) if tool else cut_problem(reason) or f"it is empty (finish_reason {reason})"
             if place := next((name for name in ("reasoning_content", "reasoning") if _text(get(message, name))), ""):
                 problem += f"; the text came as reasoning (in {place}): check the server's reasoning parser"
                 self._warn("reasoning", f"an answer has no text: {problem}")
         cut = self._compare(tokens, messages, options) if tokens else ""
         text = "" if problem else text
-        return Completion(text, problem, tokens, cost, reason, options["temperature"], options["system"], cut)
+        return Completion(text, problem, tokens, cost, reason, options["temperature"], options["system"], cut, tool)
 
     def _compare(self, tokens: Tokens, messages: Sequence[Message], options: Mapping[str, Any]) -> str:
         """Compare the counted tokens with what was sent; return the numbers if the server read far fewer."""
-        limit, name = self.endpoint.max_tokens, next((name for name in LIMITS if options[name]), "")
-        if limit and tokens.answer > limit + max(16, limit // 10):
-            instead = f"; {LIMITS[1]} is sent instead" if name == LIMITS[0] else ""
-            self._warn(name, f"the server ignores {name} ({tokens.answer:,} tokens, not {limit:,}){instead}")
-            self._options = {**self._options, LIMITS[0]: None, LIMITS[1]: limit}
+        name = next((name for name in LIMITS if options[name]), "")
+        if self.is_limit_ignored(tokens, name, self.endpoint.max_tokens):
+            self._options = {**self._options, LIMITS[0]: None, LIMITS[1]: self.endpoint.max_tokens}
         sent = round(sum(len(message["content"]) for message in messages) / CHARACTERS_PER_TOKEN)
         if sent < _MIN_ESTIMATE or tokens.question >= sent * _LEAST_READ:
             return ""
         cut = f"about {sent:,} tokens sent, {tokens.question:,} read"
         self._warn("cut", f"the server seems to cut prompts ({cut}); raise the context length that it runs with")
         return cut
+
+    def is_limit_ignored(self, tokens: Tokens, name: str, limit: int | None) -> bool:
+        """Return whether an answer is longer than the limit that was sent by this name; the first is a warning."""
+        if not limit or tokens.answer <= limit + max(16, limit // 10):
+            return False
+        instead = f"; {LIMITS[1]} is sent instead" if name == LIMITS[0] else ""
+        self._warn(name, f"the server ignores {name} ({tokens.answer:,} tokens, not {limit:,}){instead}")
+        return True
 
     def _warn(self, kind: str, message: str) -> None:
         if kind not in self._warned:  # once of each kind
@@ -187,7 +198,25 @@ class ChatClient:
         if hint := hints.get(cause or error.status_code):
             return InputError(f"{server} {hint}: {message}")
         is_reached = cause is Cause.LENGTH or (cause is not None and self.answers_others)
-        return RequestError(message, reached=is_reached, cause=cause)
+        return RequestError(message, reached=is_reached, cause=cause, is_billed=BILLED in error.response.extensions)
+
+
+def cut_problem(reason: str) -> str:
+    """Return the problem of an answer that ended for this reason; empty if it was not cut off."""
+    if is_token_limit(reason):
+        return CUT.replace("length", reason)
+    return f"it was cut off (finish_reason {reason})" if ending(reason) is Ending.CUT else ""
+
+
+def tool_problem(tool: str) -> str:
+    """Return the problem of an answer that is a call of this tool."""
+    return f"the model called a tool ({tool}) instead of answering"
+
+
+def _tool(message: Any) -> str:
+    """Return the name of the first tool that a message calls; empty if it calls none."""
+    call = get(message, "tool_calls", 0) or get(message, "function_call")
+    return one_line(get(call, "function", "name") or get(call, "name") or "unnamed")[:80] if call else ""
 
 
 def _body(messages: Sequence[Message], options: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,12 +30,15 @@ def _read_body(value: Any) -> dict[str, Any]:
     body: dict[str, Any] = {}
     for key, item in items:
         try:
-            body[key] = item if isinstance(value, Mapping) else json.loads(item)
-            json.dumps(body, allow_nan=False)
+            parameter = item if isinstance(value, Mapping) else json.loads(item)
+            json.dumps({key: parameter}, allow_nan=False)
         except (ValueError, TypeError, RecursionError):
             raise ArgumentError("body", f"{key} is not KEY=JSON, such as top_p=0.9 or {key}='\"high\"'") from None
+        if key in body:
+            raise ArgumentError("body", f"{key} is named twice; name it once")
         if key in _OWN:
             raise ArgumentError("body", f"the harness sets {key} itself")
+        body[key] = parameter
     return body
 
 

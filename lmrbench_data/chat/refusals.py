@@ -1,7 +1,7 @@
 """Why a server refuses a request: one table of causes, each known by the error's codes first, then by its words."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -38,8 +38,10 @@ class Cause(Enum):
         r"system['\"` ]*(role|message|prompt|instruction)|role[s:'\"` ]*system|developer instruct|roles must alternate",
     )
     ACCESS = (  # the model or the key is wrong: the run ends
-        r"model_not|no_such_model|\b(invalid|unknown|unsupported)_model\b|api_?key|authenti|authori[sz]|permission|no_db_",
+        r"model_not|no_such_model|\b(invalid|unknown|unsupported)_model\b|api_?key|authenti|authori[sz]|permission|no_db_|"
+        r"invalid_auth|\bnot_?found|forbidden",
         r"api.?key|(invalid|incorrect|wrong|unauthori[sz]ed|virtual)\b.{0,12}\b(key|token)\b|authenti|unauthori|"
+        r"authori[sz]ation|secret key|^not found|method not allowed|模型.{0,6}不存在|令牌|密钥|"
         r"credential|connected db|pinned to|\bno models? |\bvalid model|llm provider|"
         r"\b(invalid|unknown|unsupported|no such|unrecogni[sz]ed)\b.{0,12}\bmodel|"
         r"\bmodel\b.{0,60}\b(invalid|unknown|unsupported|unavailable|deprecated|decommissioned|retired|no longer|"
@@ -55,29 +57,35 @@ _REPLY = r"max_?(completion_?|output_?|new_?)?tokens|maximum tokens|(completion|
 _ALIASES = {"response_format": r"json_schema|structured.?output|guided|grammar|json.?mode"}
 
 
+#: Fields that repeat the request or belong to a completion.
+_NO_WORDS = ("input", "choices", "usage", "id", "object", "model", "created")
+#: An HTTP status in a text.
+_NUMBER = r"^\W*([45]\d\d)\b(?! tokens)|\b(?:http|status|error)(?: code)?\W{1,3}([45]\d\d)\b"
+#: Words of a fault that passes, and of a request that is wrong.
+_PASSING = r"rate.?limit|too.?many.?requests|overload|temporar|\bbusy\b|at capacity|currently (loading|unavailable)"
+_WRONG = r"\bparam|invalid.?(request|value|argument)|validation|unsupported|unrecogni[sz]ed|not (supported|permitted)"
+
+
 class Refusal(NamedTuple):
     """The error of a server: its message; and in lower case its codes, which are single words, and all its texts."""
 
     message: str
     codes: str
     text: str
+    status: int = 0
+    """The HTTP status that the body states; 0 if it states none."""
 
     @classmethod
     def of(cls, body: Any) -> "Refusal":
         """Read the body of an error: any JSON value or text."""
-        error = body.get("error") or body if isinstance(body, dict) else body
-        values, texts = [error], list[str]()
-        for value in values:  # which grow
-            if isinstance(value, dict):  # in `input`, some servers repeat the request
-                values += [item for name, item in value.items() if name != "input"]
-            elif isinstance(value, list):
-                values += value
-            elif isinstance(value, str):
-                texts.append(value[:_MAX_TEXT])
-        codes = " ".join(text for text in texts if re.fullmatch(r"[\w.-]+", text))
+        nested = get(body, "error") or get(body, "choices", 0, "error")
+        error = nested if isinstance(nested, dict | list) else body
+        texts = [value[:_MAX_TEXT] for _, value in _leaves(error) if isinstance(value, str)]
+        codes = " ".join(text for text in texts if re.fullmatch(r"[\w.-]+", text))[:_MAX_TEXT]
         full = re.sub(r"(?<=\d),(?=\d{3})", "", " ".join(texts)[:_MAX_TEXT])
-        message = error.get("message") if isinstance(error, dict) else None
-        return cls(str(message or full)[:_MAX_TEXT], codes.lower(), full.lower())
+        message = get(error, "message")
+        status = _stated_status([*_leaves(body), *_leaves(error)])
+        return cls(str(message or full)[:_MAX_TEXT], codes.lower(), full.lower(), status)
 
     def cause(self, limit: int | None = None) -> Cause:
         """Return the cause, for a request with this token limit."""
@@ -102,6 +110,16 @@ class Refusal(NamedTuple):
         return limit >= (int(stated[1]) if stated else max(numbers - {limit}, default=limit + 1))
 
 
+def status_inside(refusal: Refusal) -> int:
+    """Return the HTTP status of a refusal that came with a status of success: stated, or as its words say; else 502."""
+    if refusal.status not in (0, 500):  # many gateways state 500 for everything
+        return refusal.status
+    if re.search(_PASSING, refusal.text):
+        return 429
+    is_fault = refusal.cause() is Cause.UNKNOWN and not re.search(_WRONG, refusal.text)
+    return (refusal.status or 502) if is_fault else 400
+
+
 def without_refused(options: Mapping[str, Any], refusal: Refusal, cause: Cause | None) -> Mapping[str, Any] | None:
     """Return options without the first that a refusal names, None if none can go; a limit gets its other name, once."""
     if cause is Cause.ROLE and options["system"]:
@@ -112,3 +130,36 @@ def without_refused(options: Mapping[str, Any], refusal: Refusal, cause: Cause |
         return None
     first = places[min(places)]
     return {**options, first: None, **({LIMITS[1]: options[first]} if first == LIMITS[0] else {})}
+
+
+def get(value: Any, *path: str | int) -> Any:
+    """Return what lies at a path of names and positions in a JSON value; None if nothing does."""
+    try:
+        for step in path:
+            value = value[step]
+    except (LookupError, TypeError):
+        return None
+    return value
+
+
+def _leaves(body: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the numbers and texts of an error with their names, the outer ones first."""
+    queue = [("", body)]
+    for name, value in queue:  # which grows
+        if isinstance(value, dict):
+            queue += [(str(key).lower(), item) for key, item in value.items() if key not in _NO_WORDS]
+        elif isinstance(value, list):
+            queue += [(name, item) for item in value]
+        else:
+            yield name, value
+
+
+def _stated_status(leaves: Sequence[tuple[str, Any]]) -> int:
+    """Return the HTTP status that an error states in a field or, failing that, in a text; 0 without one."""
+    for name, value in leaves:
+        if ("code" in name or "status" in name) and (number := re.match(r"[45]\d\d(?!\d)", str(value))):
+            return int(number[0])
+    for _, value in leaves:
+        if number := re.search(_NUMBER, str(value)[:_MAX_TEXT].lower()):
+            return int(number[1] or number[2])
+    return 0

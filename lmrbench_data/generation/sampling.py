@@ -6,6 +6,7 @@ request that the server did not answer gets no row; the next call tries it again
 
 import asyncio
 import functools
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +18,12 @@ from lmrbench_evaluate.rebuild.workspace import rebuild
 from ..base.configurations import configuration_of
 from ..base.errors import ArgumentError
 from ..base.files import now
+from ..base.finish_reasons import is_token_limit
 from ..base.jobs import Progress
 from ..base.source import MalformedAnswerError
-from ..base.text import one_line
-from ..chat.client import ChatClient, Completion, RequestError
+from ..base.text import one_line, plural
+from ..chat.budget import Tokens
+from ..chat.client import ChatClient, Completion, RequestError, tool_problem
 from ..chat.jobs import do_jobs
 from ..chat.refusals import Cause
 from ..dataset.rows import DatasetRow, check_contracts, choose_rows
@@ -28,6 +31,8 @@ from .answer_log import AnswerLog, AnswerSummary, model_name
 from .paper_texts import paper_text
 from .prompt import Prompt, build_prompt, prompt_version
 from .settings import SamplingSettings
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -66,6 +71,8 @@ def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Pro
         client.budget = log.budget(settings, name)
         missing = sampling.missing()
         summary.kept = settings.samples * len(chosen) - len(missing)
+        if missing:
+            _log.info("%s: %s", settings.model, sampling.extent(missing))
         do_jobs(
             [functools.partial(sampling.work, *job) for job in missing], client, summary, settings.workers, progress
         )
@@ -105,6 +112,18 @@ class _Sampling:
                     raise ArgumentError("out", problem)
         return jobs
 
+    def extent(self, missing: Sequence[tuple[DatasetRow, int]]) -> str:
+        """Return how many requests the missing answers take, and what these cost at most if there is a price."""
+        text = f"sending {plural(len(missing), 'request')}"
+        price, limit = self.client.budget.price, self.settings.max_tokens
+        if price is None:
+            return text
+        prompts = sum(self._prompt(row, 0).tokens for row, _ in missing)
+        cost = price.cost(Tokens(prompts, len(missing) * (limit or 0)))
+        if limit:
+            return f"{text}, which cost at most about {cost:.4f} USD"
+        return f"{text}; prompts cost about {cost:.4f} USD, and answers have no limit unless max_tokens sets one"
+
     async def work(self, row: DatasetRow, number: int) -> str:
         """Sample one answer; return `answered` or `unusable`."""
         started = time.monotonic()
@@ -117,7 +136,7 @@ class _Sampling:
         self.log.write(answer.as_row())
         self.summary.asked += 1
         self.summary.unusable += bool(problem)
-        self.summary.cut += completion.finish_reason == "length"
+        self.summary.cut += is_token_limit(completion.finish_reason)
         return "unusable" if problem else "answered"
 
     async def _ask(self, row: DatasetRow) -> tuple[Prompt, Completion]:
@@ -189,5 +208,6 @@ def _problem(completion: Completion, row: DatasetRow) -> str:
     try:
         rebuild(row, Prediction(row["instance_id"], "", "function", completion.text, metadata=facts))
     except MalformedAnswerError as error:
-        return one_line(error)[:300]
+        problem = f"{tool_problem(completion.tool)}: {error}" if completion.tool else error
+        return one_line(problem)[:300]
     return ""

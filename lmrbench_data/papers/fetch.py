@@ -26,6 +26,7 @@ TRIES = 5
 PAUSE_S = 3.0
 TIMEOUT_S, CONNECT_S = 60.0, 10.0
 _MAX_REDIRECTS = 5
+_AGENT = f"lmrbench/{__version__} (research benchmark; one download per paper)"
 _BY_HAND = "`lmrbench papers add ID FILE` adds a PDF that you have"
 
 
@@ -118,15 +119,15 @@ def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
         InfraError: the server failed on every attempt.
     """
     from huggingface_hub.errors import HfHubHTTPError, HTTPError, OfflineModeIsEnabled  # type: ignore[attr-defined]
-    from huggingface_hub.utils import http_backoff  # type: ignore[attr-defined]
+    from huggingface_hub.utils import http_stream_backoff  # type: ignore[attr-defined]
 
-    target, redirects = url, 0
+    target, redirects, breaks = url, 0, 0
     while True:
         if not is_allowed(target):
             where = "is" if target == url else f"redirects to {target[:200]}, which is"
             raise InputError(f"{url}: {where} not an https address of a public host; {_BY_HAND}")
         try:
-            response = http_backoff(
+            with http_stream_backoff(
                 "GET",
                 target,
                 max_retries=TRIES - 1,
@@ -134,24 +135,43 @@ def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
                 retry_on_status_codes=(429, 500, 502, 503, 504),  # the Hub client 1 would only retry 503
                 follow_redirects=False,
                 timeout=(CONNECT_S, TIMEOUT_S, TIMEOUT_S, TIMEOUT_S),  # connect, read, write, pool
-                headers={"User-Agent": f"lmrbench/{__version__} (research benchmark; one download per paper)"},
-            )
+                headers={"User-Agent": _AGENT, "Accept-Encoding": "identity"},
+            ) as response:
+                data = _body(response, url)
         except HfHubHTTPError as error:
             reason = f"HTTP {error.response.status_code}, after {TRIES} attempts"
             raise InfraError(f"{url}: {reason}; try again later, or {_BY_HAND}") from error
         except (HTTPError, OfflineModeIsEnabled) as error:
             raise UnreachableError(f"{urlsplit(url).netloc} cannot be reached ({error_line(error)})") from error
-        if not response.is_redirect or redirects == _MAX_REDIRECTS:
+        if data is None:
+            breaks += 1
+            if breaks == TRIES:
+                raise UnreachableError(f"{urlsplit(url).netloc} breaks the connection off, at {TRIES} attempts")
+            time.sleep(_scale())
+        elif response.is_redirect and redirects < _MAX_REDIRECTS:
+            target, redirects = urljoin(target, response.headers["Location"]), redirects + 1
+        else:
             break
-        target, redirects = urljoin(target, response.headers["Location"]), redirects + 1
     if not response.is_success:
         raise InputError(f"{url}: HTTP {response.status_code}; {_BY_HAND}")
-    data = response.content
-    if len(data) > MAX_BYTES:
-        raise InputError(f"{url}: larger than {MAX_BYTES // 2**20} MiB")
     if not data[:1024].lstrip().startswith(b"%PDF-"):
         kind = "a web page" if b"<html" in data[:2000].lower() else "something else"
         raise InputError(f"{url}: serves {kind} instead of a PDF; {_BY_HAND}")
+    return data
+
+
+def _body(response: Any, url: str) -> bytes | None:
+    """Return the body of a streamed response, None if it breaks off; InputError if it is larger than any paper."""
+    from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]
+
+    data = bytearray()
+    try:
+        for chunk in response.iter_raw():
+            data += chunk
+            if len(data) > MAX_BYTES:
+                raise InputError(f"{url}: larger than {MAX_BYTES // 2**20} MiB")
+    except HTTPError:
+        return None
     return bytes(data)
 
 

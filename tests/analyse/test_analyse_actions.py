@@ -48,6 +48,7 @@ COMMANDS = {
         "git log --oneline | head; git diff HEAD",
         "echo 'an open quote",
         "cat <<'EOF'\nrm -rf x > y\nEOF",
+        "echo $((3>2)); (( a > 1 )) && cat b; if [[ $a > b ]]; then ls; fi",
     ],
 }
 

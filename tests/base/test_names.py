@@ -1,9 +1,13 @@
-"""Names of models: one form, in which no two look alike."""
+"""Names and texts: one form in which no two names look alike, suggestions of names, shortened texts."""
 
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from lmrbench_data.base.suggestions import did_you_mean
+from lmrbench_data.base.text import without_middle
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.predictions.reading import read_predictions
 from lmrbench_evaluate.predictions.sources import BadRow
@@ -41,3 +45,15 @@ def test_one_name_has_one_form() -> None:
     assert isinstance(first, Prediction)
     assert first.model == "o-r:g/a model"
     assert all("duplicate of row 0" in str(other) for other in others), others
+
+
+def test_name_that_contains_the_word_is_suggested_first() -> None:
+    assert did_you_mean("gpt5", ["gpt-4", "gpt-4.1", "openai/gpt-5"]) == " (did you mean 'openai/gpt-5'?)"
+    assert did_you_mean("gpt5", ["gpt-4", "claude"]) == " (did you mean 'gpt-4'?)"
+
+
+@given(text=st.text(max_size=400), most=st.integers(0, 300))
+def test_text_without_its_middle_is_never_longer(text: str, most: int) -> None:
+    shortened = without_middle(text, most)
+    assert len(shortened) <= len(text)
+    assert shortened[: most // 2] == text[: most // 2]

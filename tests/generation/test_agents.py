@@ -234,6 +234,19 @@ def test_relay_enforces_model_and_limits(server: Server) -> None:
     assert "redirects to http://127.0.0.1:1/" in relay.fatal
 
 
+def test_ignored_limit_is_sent_by_its_other_name_and_warned_of(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.judge = lambda request: Reply(body=completion("x", usage=(10, request.body.get("max_tokens", 5000))))
+    relay = Relay(MODEL, server.base_url, budget=Budget(), max_tokens=900)
+    body = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "x"}]}).encode()
+    assert [relay.answer("POST", "/v1/chat/completions", body).status for _ in range(2)] == [200, 200]
+    limits = [{name for name in request.body if name.startswith("max_")} for request in server.requests]
+    assert limits == [{"max_completion_tokens"}, {"max_tokens"}]
+    [warning] = caplog.messages
+    assert "ignores max_completion_tokens (5,000 tokens, not 900); max_tokens is sent instead" in warning
+
+
 QUOTED = f"Incorrect API key provided: {KEY}"
 BROKEN = f'data: {{"choices": []}}\n\ndata: {{"error": {{"message": "{QUOTED}"}}}}\n\n'.encode()
 TOO_LONG = {"error": {"message": f"This model's maximum context length is 9 tokens ({KEY}).", "code": None}}

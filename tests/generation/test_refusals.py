@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import lmrbench_data as lmr
-from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
+from lmrbench_data.base.errors import ArgumentError, InfraError, InputError, LMRBenchError
 from lmrbench_data.dataset.rows import DatasetRow
 from support.openai_server import Reply, Request, Server, completion
 from support.toy import TOY_ANSWER, json_lines, write_toys
@@ -192,6 +192,66 @@ def test_only_the_named_parameter_is_left_out(
     assert caplog.messages == ["m: the server does not accept temperature"]
 
 
+# --- refusals that say "200 OK" ---------------------------------------------------------------------------------------
+
+END = [
+    (
+        {"object": "error", "message": "The model `m` does not exist.", "type": "NotFoundError", "code": 404},
+        "the model",
+    ),
+    ({"error": {"message": "Invalid token", "type": "new_api_error", "code": 401}}, "refuses the key"),
+    ({"error": "model 'm' not found"}, "refuses the model"),
+    ({"error": True, "message": "no such model: m"}, "refuses the model"),
+    ({"error": "not_found_error", "detail": "There is nothing here."}, "the model"),
+    ({"detail": "Not Found"}, "the model"),
+    ({"error": {"code": "1211", "message": "模型不存在，请检查模型代码。"}}, "refuses the model"),
+    ({"detail": "Not authenticated"}, "the key"),
+    ({"success": False, "status": "403", "msg": "Go away"}, "denies access"),
+    ({"base_resp": {"status_code": 401, "status_msg": "login fail"}, "choices": None}, "refuses the key"),
+    ({"error": {"code": 500, "message": "The model `m` does not exist."}}, "refuses the model"),
+    ({"errors": [{"message": "Incorrect API key provided: sk-1"}]}, "the key"),
+    ({"code": 402, "message": "Please pay."}, "no credit left"),
+    ({"error": {"message": "You have insufficient balance"}, "choices": []}, "no credit left"),
+    (b"unsupported model: m", "refuses the model"),
+    (b"404 page not found", "often ends in /v1"),
+    ({"message": "litellm.AuthenticationError: OpenAIException - nothing here"}, "the key"),
+    ({"error": {"message": "Upstream said: Error code: 401 - no"}}, "refuses the key"),
+]
+
+
+@pytest.mark.parametrize(("body", "reason"), END, ids=range(len(END)))
+def test_refusal_inside_200_ends_the_run(body: Any, reason: str, server: Server, options: dict[str, Any]) -> None:
+    server.judge = lambda request: Reply(body=body)
+    with pytest.raises(LMRBenchError, match=reason):
+        lmr.generate(**options)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("reply", LENGTH[:-2], ids=range(len(LENGTH) - 2))
+def test_prompt_too_long_inside_200_is_cut(reply: Reply, server: Server, options: dict[str, Any]) -> None:
+    refuse(server, Reply(body=reply.body), "OFFSET = 0.0")
+    assert lmr.generate(**options, instances=["toy-a"], max_tokens=900).complete
+    assert [row["metadata"]["cut"] for row in rows_of(options)] == [["file helpers.py"]]
+
+
+def test_other_refusals_inside_200_are_read_as_usual(server: Server, options: dict[str, Any]) -> None:
+    named = {"detail": [{"loc": ["body", "temperature"], "msg": "Extra inputs are not permitted"}]}
+    server.judge = lambda request: Reply(body=named) if "temperature" in request.body else TOY_ANSWER
+    busy = [{"error": {"message": "Rate limit reached, see your plan's billing"}}, {"code": 503, "message": "no model"}]
+    server.script = [Reply(body=body, headers={"Retry-After": "0"}) for body in busy]
+    assert lmr.generate(**options, temperature=0.5).complete
+    assert [row["metadata"]["temperature"] for row in rows_of(options)] == [None, None]
+    words = completion("The model `m` does not exist: invalid API key.")
+    server.judge = lambda request: Reply(body=words)
+    assert lmr.generate(**options, samples=2, temperature=0.5).asked == 2, "words of an answer refuse nothing"
+
+
+def test_web_page_hints_at_the_address(server: Server, options: dict[str, Any]) -> None:
+    server.judge = lambda request: Reply(body=b"<!doctype html><title>Hello</title> invalid api key")
+    done = lmr.generate(**options, retries=0)
+    assert "not a chat completion but a web page (the address often ends in /v1)" in done.first_error
+
+
 # --- replies ----------------------------------------------------------------------------------------------------------
 
 
@@ -228,6 +288,58 @@ def test_stream_nobody_asked_for_is_no_answer(server: Server, options: dict[str,
     assert (done.errors, done.asked) == (2, 0)
     assert "the server sends a stream, although stream is false" in done.first_error
     assert [request.body["stream"] for request in server.requests] == [False, False]
+
+
+@pytest.mark.parametrize("reason", ["abort", "cancelled", "insufficient_system_resource", "error"])
+def test_server_that_gives_up_is_asked_again(reason: str, server: Server, options: dict[str, Any]) -> None:
+    server.script = [Reply(body=completion(TOY_ANSWER, finish_reason=reason))]
+    assert lmr.generate(**options).complete
+    assert (len(server.requests), [row["metadata"]["finish_reason"] for row in rows_of(options)]) == (3, ["stop"] * 2)
+
+
+@pytest.mark.parametrize("has_message", [True, False])
+@pytest.mark.parametrize(
+    ("reason", "problem"),
+    [
+        ("length", "it was cut at max_tokens (finish_reason length)"),
+        ("MAX_TOKENS", "it was cut at max_tokens (finish_reason MAX_TOKENS)"),
+        ("repetition", "it was cut off (finish_reason repetition)"),
+        ("stop", "it is empty (finish_reason stop)"),
+    ],
+)
+def test_reply_without_a_text_is_an_answer_with_its_reason(
+    reason: str, problem: str, has_message: bool, server: Server, options: dict[str, Any]
+) -> None:
+    choice = {"index": 0, "finish_reason": reason, **({"message": {"role": "assistant"}} if has_message else {})}
+    server.judge = lambda request: Reply(
+        body={"choices": [choice], "usage": {"prompt_tokens": 1200, "total_tokens": 4200}}
+    )
+    done = lmr.generate(**options)
+    assert (done.complete, done.asked, len(server.requests), done.output_tokens) == (True, 2, 2, 6000)
+    assert {row["metadata"]["problem"] for row in rows_of(options)} == {problem}
+    assert lmr.generate(**options).kept == 2
+
+
+@pytest.mark.parametrize("text", [None, "I will write the file now."])
+@pytest.mark.parametrize("reason", ["stop", "tool_calls", "function_call"])
+def test_tool_that_the_model_calls_is_named(
+    text: str | None, reason: str, server: Server, options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    body = completion(text, finish_reason=reason)
+    function = {"name": "write_file", "arguments": json.dumps({"content": TOY_ANSWER})}
+    is_old = reason == "function_call"
+    calls = (
+        {"function_call": function}
+        if is_old
+        else {"tool_calls": [{"id": "a", "type": "function", "function": function}]}
+    )
+    body["choices"][0]["message"] |= calls
+    server.judge = lambda request: Reply(body=body)
+    assert lmr.generate(**options).unusable == 2
+    problem = "the model called a tool (write_file) instead of answering"
+    assert all(row["metadata"]["problem"].startswith(problem) for row in rows_of(options))
+    [warning] = caplog.messages
+    assert "write_file" in warning
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
@@ -299,6 +411,46 @@ def test_billed_request_without_an_answer_counts(
     assert done.stopped.startswith("cost limit reached" if "USD" in cost else "cost unknown: 1 request without cost")
 
 
+GATEWAY = [
+    Reply(504, b"<html>Gateway Timeout"),
+    Reply(524, {}),
+    Reply(body={"error": {"message": "Upstream idle timeout", "code": 504}}),
+]
+
+
+@pytest.mark.parametrize("reply", GATEWAY, ids=range(len(GATEWAY)))
+def test_gateway_that_stops_waiting_is_asked_once_and_may_have_billed(
+    reply: Reply, server: Server, options: dict[str, Any], tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("m: {input_per_mtok: 1, output_per_mtok: 1}\n")
+    server.judge = lambda request: reply
+    done = lmr.generate(**options, instances=["toy-a"], prices=prices)
+    assert (done.cost, done.errors, len(server.requests)) == ("unknown", 1, 1)
+    limited = lmr.generate(**options, prices=prices, max_cost=1.0)
+    assert limited.stopped.startswith("cost unknown: 1 request without cost")
+
+
+def test_number_and_cost_of_the_requests_are_announced(
+    server: Server, options: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "lmrbench_data")
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("m: {input_per_mtok: 0, output_per_mtok: 10}\n")
+    texts: list[str] = []
+    server.judge = lambda request: texts.extend(caplog.messages) or TOY_ANSWER  # type: ignore[func-returns-value]
+    lmr.generate(**options, prices=prices, limit=1)
+    lmr.generate(**options, prices=prices, samples=2, max_tokens=1000, name="other")
+    lmr.generate(**options, prices=prices, samples=3, max_tokens=1000, name="other")
+    lmr.generate(**options, samples=3, max_tokens=1000, name="other")
+    assert [text for text in caplog.messages if "sending" in text] == [
+        "m: sending 1 request; prompts cost about 0.0000 USD, and answers have no limit unless max_tokens sets one",
+        "m: sending 4 requests, which cost at most about 0.0400 USD",
+        "m: sending 2 requests, which cost at most about 0.0200 USD",
+    ]
+    assert texts[0].startswith("m: sending 1 request"), "before the first one"
+
+
 # --- parameters of the user's -----------------------------------------------------------------------------------------
 
 
@@ -320,6 +472,7 @@ def test_body_is_sent_recorded_and_compared(server: Server, options: dict[str, A
         (["top_p=NaN"], "top_p is not KEY=JSON"),
         (["model=1"], "the harness sets model itself"),
         (["max_tokens=9"], "the harness sets max_tokens itself"),
+        (["top_p=0.9", "top_k=1", "top_p=0.9"], "top_p is named twice"),
     ],
 )
 def test_wrong_body_is_one_line(texts: list[str], problem: str, server: Server, options: dict[str, Any]) -> None:

@@ -1,16 +1,22 @@
 """Servers unlike OpenAI's: errors inside a reply, no system role, lists of parts, Azure, proxies, long pauses."""
 
 import email.utils
+import shutil
+import ssl
+import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lmrbench_data.base.errors import InfraError, InputError
+from lmrbench_data.chat.budget import Budget
 from lmrbench_data.chat.client import ChatClient, Completion, RequestError
 from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.chat.jobs import run_to_end
+from lmrbench_data.generation.agents.relay import Relay, RunEndedError
 from support.openai_server import Reply, Request, Server, completion
 
 QUESTION = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}]
@@ -86,6 +92,53 @@ def test_proxy_is_not_used_for_this_machine_and_one_line_elsewhere(
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
     with pytest.raises(InfraError, match=r"no server answers at https://example\.org/v1"):
         ask("https://example.org/v1", retries=0)
+
+
+@pytest.fixture
+def private_server(tmp_path: Path, server: Server) -> str:
+    """Serve over TLS, with a certificate of an authority that only `ca.pem` in the folder names."""
+    extensions = tmp_path / "extensions"
+    extensions.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    new_key = ["-newkey", "rsa:2048", "-nodes", "-keyout"]
+    authority = ["-x509", *new_key, "ca.key", "-out", "ca.pem", "-subj", "/CN=Example", "-days", "9"]
+    signed = ["-req", "-in", "s.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "9"]
+    for line in (
+        ["req", *authority, "-addext", "basicConstraints=critical,CA:TRUE"],
+        ["req", *new_key, "s.key", "-out", "s.csr", "-subj", "/CN=localhost"],
+        ["x509", *signed, "-extfile", "extensions", "-out", "s.pem"],
+    ):
+        subprocess.run(["openssl", *line], cwd=tmp_path, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "s.pem", tmp_path / "s.key")
+    server.encrypt(context)
+    return server.base_url
+
+
+def test_certificates_of_the_environment_count_on_this_machine_too(
+    private_server: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    untrusted = "^the certificate of https://127.0.0.1.* is not trusted .*SSL_CERT_FILE or SSL_CERT_DIR$"
+    started = time.monotonic()
+    with pytest.raises(InputError, match=untrusted):
+        ask(private_server)
+    relay = Relay("m", private_server, budget=Budget())
+    relay.answer("POST", "/v1/chat/completions", b'{"model": "m", "messages": []}')
+    with pytest.raises(RunEndedError, match=untrusted):
+        relay.check()
+    assert time.monotonic() - started < 5, "it is not asked again"
+    assert not server.requests
+    for name, value in {"SSL_CERT_FILE": "ca.pem", "SSL_CERT_DIR": "certificates"}.items():
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+        with pytest.raises(InputError, match="SSL_CERT_FILE"):
+            ask(private_server)
+        monkeypatch.setenv(name, str(tmp_path / value))
+        (tmp_path / "certificates").mkdir(exist_ok=True)
+        shutil.copy(tmp_path / "ca.pem", tmp_path / "certificates")
+        subprocess.run(["openssl", "rehash", tmp_path / "certificates"], check=True)
+        assert ask(private_server).text == "Because."
+        monkeypatch.delenv(name)
 
 
 def test_pause_as_a_date_is_obeyed_and_one_over_two_minutes_is_not_waited_for(server: Server) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.generation.paper_texts import paper_text
+from lmrbench_data.papers import fetch
 from lmrbench_data.papers.fetch import TRIES, PaperStore, fetch_missing, fetch_pdf, paper_key
 from lmrbench_data.papers.parse import parse_pdf
 from support.command_line import Done, in_process
@@ -128,6 +130,19 @@ def test_faults_are_retried_and_refusals_are_one_line(server: PdfServer) -> None
         fetch_pdf(server.url, anywhere)
     server.script = [Reply(500, {})] * TRIES
     with pytest.raises(InfraError, match=f"HTTP 500, after {TRIES} attempts"):
+        fetch_pdf(server.url, anywhere)
+
+
+def test_huge_file_is_refused_while_it_arrives(server: PdfServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "MAX_BYTES", 2**20)
+    server.script = [Reply(body=b"%PDF-" + bytes(2**24))]
+    tracemalloc.start()
+    with pytest.raises(InputError, match="larger than 1 MiB"):
+        fetch_pdf(server.url, anywhere)
+    assert tracemalloc.get_traced_memory()[1] < 2**24 * 2.5, "the server's own copies count"
+    tracemalloc.stop()
+    server.script = [Reply(body=server.pdf, cut=99)] * TRIES
+    with pytest.raises(InfraError, match="breaks the connection off"):
         fetch_pdf(server.url, anywhere)
 
 

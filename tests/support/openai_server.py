@@ -4,6 +4,7 @@
 """
 
 import json
+import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -88,6 +89,11 @@ class Server(LoopbackServer):
         self.requests: list[Request] = []
         self._lock = threading.Lock()
         self.base_url = f"{self.endpoint}/v1"
+
+    def encrypt(self, context: ssl.SSLContext) -> None:
+        """Speak TLS from now on."""
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self.base_url = self.base_url.replace("http:", "https:")
 
     def reply(self, request: Request) -> Reply:
         """Return the response to a request."""

@@ -226,7 +226,7 @@ class CpuMeter:
         self._ended = threading.Event()
         self.used_s = 0.0
         self.is_over = False
-        """Return whether the budget is spent; then the box is stopped."""
+        """True once the budget is spent; then the box is stopped."""
 
     @contextlib.contextmanager
     def running(self) -> Iterator["CpuMeter"]:

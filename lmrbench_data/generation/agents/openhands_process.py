@@ -51,6 +51,8 @@ def main() -> int:
         # Only parameters that the relay passes on. An answer may take as long as the run itself.
         api_mode="chat",
         timeout=None,
+        # By default it asks for "high", which newer models refuse together with tools; --body can set it.
+        reasoning_effort=None,
     )
     conversation = Conversation(
         agent=get_default_agent(model, cli_mode=True),

@@ -13,13 +13,13 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...base.errors import InfraError, LMRBenchError
+from ...base.errors import InfraError, InputError, LMRBenchError
 from ...base.text import one_line, plural
-from ...chat.budget import Budget, read_tokens
+from ...chat.budget import Budget, Tokens, read_tokens
 from ...chat.client import ChatClient
 from ...chat.endpoint import Endpoint
-from ...chat.refusals import LIMITS, Cause, Refusal
-from ...chat.server import address_and_key, connect, get, json_of
+from ...chat.refusals import LIMITS, Cause, Refusal, get
+from ...chat.server import BILLED, address_and_key, connect, json_of
 from .allowed import NotAllowedError, read_request
 
 if TYPE_CHECKING:
@@ -87,8 +87,9 @@ class Relay:
         self._loop, self._lock, self._is_closed = asyncio.new_event_loop(), threading.Lock(), False
         self._requests: set[concurrent.futures.Future[HttpAnswer]] = set()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        self._pending, self._has_answer = 0, False
         self.steps = 0
-        """Requests that the server answered."""
+        """Requests that the server answered, or may have billed."""
         self.input_tokens = self.output_tokens = 0
         self.counted = True
         """True if the server reported the tokens of each answer."""
@@ -116,7 +117,7 @@ class Relay:
             raise RunEndedError(self.fatal)
         if self.failure:
             raise InfraError(f"{self.failure} ({plural(self.refused, 'request')} without an answer)")
-        if not self.steps:
+        if not self._has_answer:
             raise InfraError(f"the model answered no request of the agent ({self.complaint or 'there was none'})")
 
     def stop(self) -> None:
@@ -169,20 +170,18 @@ class Relay:
         """Ask the server within all limits."""
         if self.fatal:
             return _refusal(403, "the run ends")
-        if self._max_steps is not None and self.steps >= self._max_steps:
+        # With those under way, so that requests at the same time do not pass together.
+        if self._max_steps is not None and self.steps + self._pending >= self._max_steps:
             self.limit = STEP_LIMIT
             return _refusal(403, f"the limit of {self._max_steps} steps is reached")
         if why := self._budget.why:
             self.limit = COST_UNKNOWN if self._budget.unknown else COST_LIMIT
             return _refusal(403, why)
-        self.steps += 1  # at once, so that requests at the same time do not pass together
-        is_step = False
+        self._pending += 1
         try:
-            answer = await self._ask({**request, **self._body})
-            is_step = answer.status == 200
+            return await self._ask({**request, **self._body})
         finally:
-            self.steps -= not is_step
-        return answer
+            self._pending -= 1
 
     async def _ask(self, request: dict[str, Any]) -> HttpAnswer:
         """Send one request, again if that may help, and count its answer."""
@@ -196,19 +195,27 @@ class Relay:
             try:
                 response = await self._client.post("/chat/completions", cast_to=httpx2.Response, body=body)
             except openai.APIStatusError as error:
+                is_billed = BILLED in error.response.extensions
+                if is_billed:
+                    self._bill(error.response.extensions[BILLED])
                 refusal = Refusal.of(json_of(error.response) or error.response.text)
                 cause = self._rules.cause(error.status_code, refusal)
                 if self._max_tokens and LIMITS[0] in body and refusal.place_of(LIMITS[0]) is not None:
                     self._limit_name = LIMITS[1]  # older servers know the limit by its older name
-                elif cause is Cause.UNKNOWN and repeats:
+                elif cause is Cause.UNKNOWN and repeats and not is_billed:
                     await asyncio.sleep(_PAUSE_S)
                     repeats -= 1
                 else:
                     return await self._refuse(error, refusal, cause)
             except openai.APIConnectionError as error:
+                if isinstance(error.__cause__, httpx2.ReadTimeout):
+                    self._bill(None)
                 return self._miss(502, f"the server does not answer ({one_line(error.__cause__ or error)[:300]})")
+            except InputError as error:
+                self.fatal = str(error)
+                return _refusal(403, "the run ends")
             else:
-                return self._count(response)
+                return self._count(response, body)
 
     def _limit(self, *limits: int) -> dict[str, int]:
         return {self._limit_name: min([self._max_tokens, *limits])} if self._max_tokens else {}
@@ -240,6 +247,8 @@ class Relay:
                 "/chat/completions", cast_to=httpx2.Response, body={**body, **self._limit()}
             )
         except openai.APIStatusError as error:
+            if BILLED in error.response.extensions:
+                self._budget.add(error.response.extensions[BILLED])
             refusal = Refusal.of(json_of(error.response) or error.response.text)
             failure = self._rules.failure(error, refusal, self._rules.cause(error.status_code, refusal))
             return isinstance(failure, LMRBenchError)
@@ -255,18 +264,25 @@ class Relay:
         self._waits_since = self._waits_since or time.monotonic()
         return _refusal(status, "The server gave no answer.")._replace(retry_after=retry_after)
 
-    def _count(self, response: "httpx2.Response") -> HttpAnswer:
-        """Count an answer."""
-        events = _events(response)
-        tokens = next(filter(None, (read_tokens(get(event, "usage")) for event in reversed(events))), None)
+    def _bill(self, tokens: Tokens | None) -> None:
+        """Count a step, whose tokens are None if they are unknown."""
+        self.steps += 1
         cost = self._budget.add(tokens)
         self.cost_usd = None if self.cost_usd is None or cost is None else self.cost_usd + cost
         self.counted = self.counted and tokens is not None
         self.input_tokens += tokens.question if tokens else 0
         self.output_tokens += tokens.answer if tokens else 0
+
+    def _count(self, response: "httpx2.Response", request: Mapping[str, Any]) -> HttpAnswer:
+        """Count an answer."""
+        events = _events(response)
+        tokens = next(filter(None, (read_tokens(get(event, "usage")) for event in reversed(events))), None)
+        self._bill(tokens)
+        if tokens and self._rules.is_limit_ignored(tokens, self._limit_name, request.get(self._limit_name)):
+            self._limit_name = LIMITS[1]
         if error := next(filter(None, (get(event, "error") for event in events)), None):
             return self._miss(502, f"the answer broke off: {self._rules.clean(str(get(error, 'message') or error))}")
-        self.failure = ""
+        self.failure, self._has_answer = "", True
         if self._waits_since:
             self.waited_s += time.monotonic() - self._waits_since
             self._waits_since = 0.0
@@ -277,7 +293,7 @@ def _events(response: "httpx2.Response") -> list[Any]:
     """Return the JSON values of an answer: several if it is a stream."""
     is_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
     events = []
-    for text in response.text.splitlines() if is_stream else [response.text]:
+    for text in response.text.split("\n") if is_stream else [response.text]:
         with contextlib.suppress(ValueError, RecursionError):
             events.append(json.loads(text.removeprefix("data:")))
     return events
