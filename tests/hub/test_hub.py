@@ -109,7 +109,7 @@ def test_card_tag_and_rows_that_differ_are_refused(
         "org/old-rows@v1.0.0": "the rows do not match the card",
         "org/old-version": "rows of another version than the card's, 1.0.1",
         "org/no-stamp": "no `lmrbench` entry in its header: not an LMR-Bench dataset",
-        "org/no-rows": "cannot be downloaded (RemoteEntryNotFoundError",
+        "org/no-rows": f"no {DATA_FILE}; `lmrbench dataset build` makes a dataset folder",
         "org/damaged": f"{DATA_FILE} cannot be read",
     }
     found = client(*expected)
@@ -138,10 +138,8 @@ def test_unreachable_hub_is_one_line_and_only_pinned_revisions_come_from_the_cac
             assert answers[spec].startswith(f"error: {spec}: not a folder here, and cannot be downloaded (")
             assert "\n" not in answers[spec]
     for spec in moving:
-        assert (
-            f"HF_HUB_OFFLINE is set: name a version or commit that is in the cache, such as {REPO}@v1.0.0"
-            in offline[spec]
-        )
+        assert "HF_HUB_OFFLINE" in offline[spec]
+        assert offline[spec].endswith("offline, name a version or commit in the cache")
     done = World(tmp_path, hub).lmrbench("evaluate", "gold", "--dataset", REPO, "--sandbox", "local")
     assert (done.returncode, "the Hub does not answer, try again later" in done.stderr) == (3, True)
 
