@@ -15,6 +15,7 @@ from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.loader import DATA_FILE, HubUnavailableError, load
 from lmrbench_data.tasks.manifest import Benchmark
 from support.hub_server import Fault, Files, Hub
+from support.hub_server.store import RefusedError
 from support.hub_world import DATASET as REPO
 from support.hub_world import World
 from support.toy import stamped
@@ -142,6 +143,27 @@ def test_unreachable_hub_is_one_line_and_only_pinned_revisions_come_from_the_cac
         assert offline[spec].endswith("offline, name a version or commit in the cache")
     done = World(tmp_path, hub).lmrbench("evaluate", "gold", "--dataset", REPO, "--sandbox", "local")
     assert (done.returncode, "the Hub does not answer, try again later" in done.stderr) == (3, True)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_gated_dataset_shows_the_hubs_own_sentence(
+    status: int, hub: Hub, built: Callable[..., Files], client: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Everybody may see its files' names; their content is refused, with the code that the Hub sends."""
+    hub.commit(REPO, {**built("1.0.0"), "rows.jsonl": b"{}"}, "main", "v1.0.0")
+    sentence = f"Access to dataset {REPO} is restricted. Visit its page to ask for access."
+
+    def refuse() -> None:
+        raise RefusedError(status, sentence, "GatedRepo")
+
+    hub.faults = [Fault("/resolve/", refuse, times=10**6)]
+    for spec, message in client(REPO, f"{REPO}@v1.0.0").items():
+        assert message.startswith(
+            f"error: {spec}: not a folder here, and cannot be downloaded (GatedRepoError: {sentence}"
+        )
+        assert "access (`hf auth login`)" in message
+    done = World(tmp_path, hub).lmrbench("evaluate", REPO, "--sandbox", "local")
+    assert f"on the Hub: gated ({sentence}); run `hf auth login`, and ask for access on its page" in done.stderr
 
 
 BROKEN = [
