@@ -22,6 +22,7 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset import build
 from lmrbench_data.dataset.build import FILES, build_rows, write_dataset
 from lmrbench_data.dataset.columns import schema
+from lmrbench_data.dataset.load import other_config
 from lmrbench_data.dataset.publish import diff_rows
 from lmrbench_data.loader import (
     CONFIGS,

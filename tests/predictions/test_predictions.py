@@ -381,16 +381,9 @@ def test_rows_are_read_from_every_kind_of_table(tmp_path: Path, monkeypatch: pyt
     for name in ("rows.parquet", "qwen3:8b.parquet", "file:x.parquet"):
         with Path(name).open("wb") as file:
             pq.write_table(table, file)
-    memory = [
-        TABLE,
-        pd.DataFrame(TABLE),
-        datasets.Dataset.from_list(TABLE),
-        table,
-        table.to_batches()[0],
-        PolarsFrame(),
-    ]
+    frames = [pd.DataFrame(TABLE), datasets.Dataset.from_list(TABLE), table, table.to_batches()[0], PolarsFrame()]
     files = ["rows.parquet", "qwen3:8b.parquet", "./qwen3:8b.parquet", tmp_path / "qwen3:8b.parquet", "file:x.parquet"]
-    for source in (*memory, (row for row in TABLE), *files):
+    for source in (TABLE, *frames, (row for row in TABLE), *files):
         assert list(read_predictions(source, ROWS)) == [
             Prediction("toy-scale", "org/model", "function", CODE, 0, metadata={"cost": 0.5}),
             Prediction("toy-scale", "org/model", "function", "x = 1", 3, metadata={"cost": 0.1}),
@@ -404,7 +397,7 @@ def test_table_that_is_no_rows_says_what_to_do() -> None:
 
     for source in (LazyFrame(), {"instance_id": ["toy-scale"]}, b"rows"):
         with pytest.raises(InputError, match="make it a list of dictionaries or a pandas DataFrame"):
-            read_predictions(source, ROWS)  # type: ignore[arg-type]
+            list(read_predictions(source, ROWS))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("end", [".json", ".jsonl"])
