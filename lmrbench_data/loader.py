@@ -260,7 +260,7 @@ def _verify(table: Any, stamp: Mapping[str, str], where: str) -> None:
 
 
 def check_row(row: Mapping[str, Any], where: str) -> None:
-    """Refuse a row of an untrusted dataset whose text could leave a folder or inject a command."""
+    """Refuse a row whose text could leave a folder or inject a command."""
     for name, (form, needed) in _FORMS.items():
         if not isinstance(row.get(name), str) or not form.fullmatch(row[name]):
             raise LoadError(f"{where}: {name} {ascii(row.get(name))[:100]} is not {needed}")
