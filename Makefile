@@ -50,7 +50,7 @@ test-minimum:
 	build/minimum/bin/pip install --quiet uv
 	VIRTUAL_ENV=build/minimum build/minimum/bin/uv pip install --resolution lowest-direct -e '.[report,ray]'
 	VIRTUAL_ENV=build/minimum build/minimum/bin/uv pip install -e '.[local]' \
-		hypothesis libcst 'pytest<9' pytest-timeout pytest-xdist selenium
+		hypothesis libcst psutil 'pytest<9' pytest-timeout pytest-xdist selenium
 	build/minimum/bin/pytest -n $(JOBS) --dist worksteal -m "$(FAST)"
 
 # Every task in full, with all its variants: about an hour.

@@ -14,7 +14,9 @@ the package it is `lmrbench_data.loader`; `lmrbench_data.load` also loads the pa
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gzip
 import hashlib
 import io
 import itertools
@@ -23,7 +25,7 @@ import os
 import re
 import tarfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -43,11 +45,11 @@ DATA_FILE = f"data/{SPLIT}-00000-of-00001.parquet"
 #: "configs": {"method": {"sha256": ..., "recordings": ...}}}; on top are the hashes of the default configuration.
 CARD_KEY = "lmrbench"
 
-MAX_FILES = 10_000
-MAX_UNPACKED_BYTES = 256 * 1024 * 1024
-MAX_TABLE_BYTES = 512 * 1024 * 1024
+#: Limit of a dataset's files.
+MAX_FILE_BYTES = 512 * 1024 * 1024
+_VERSION = r"v\d+\.\d+\.\d+"
 #: A revision that never changes: a commit or a version.
-PINNED = re.compile(r"[0-9a-f]{40}|v\d+\.\d+\.\d+")
+PINNED = re.compile(rf"[0-9a-f]{{40}}|{_VERSION}")
 _AGAIN = "download or build it again"
 #: A repository on the Hub, and a revision of it.
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
@@ -72,7 +74,7 @@ class LMRBenchError(Exception):
 
 
 class LoadError(LMRBenchError, ValueError):
-    """A dataset or an archive is missing, damaged or hostile."""
+    """A dataset or an archive is missing or damaged, or names a path outside its folder."""
 
 
 class NoConfigError(LoadError):
@@ -136,7 +138,7 @@ def row_sha256(row: Mapping[str, Any]) -> str:
 
 def archive_sha256(archive: bytes) -> str:
     """Return the identity of a tar.gz: the hash of the tar in it."""
-    return hashlib.sha256(gunzip(archive, MAX_UNPACKED_BYTES)).hexdigest()
+    return hashlib.sha256(gunzip(archive)).hexdigest()
 
 
 def _hash_lines(lines: Iterable[str]) -> str:
@@ -166,101 +168,76 @@ def read_card_stamp(card: Path, where: str, config: str = FUNCTION) -> dict[str,
 
 def _read_verified(spec: str | Path, config: str) -> Any:
     """Read the rows of a configuration from its Parquet file: the cache of `load_dataset` has served wrong ones."""
-    stamp, data, where = _locate(str(spec), config)
+    where = str(spec)
+    folder = _locate(where, config)
+    card, data = folder / "README.md", folder / data_file(config)
+    stamp = read_card_stamp(card, where, config) if card.is_file() else {}
+    if missing := [path.relative_to(folder) for path in (card, data) if not path.is_file()]:
+        raise LoadError(f"{where}: no {missing[0]}; `lmrbench dataset build` makes a dataset folder")
+    tag = where.partition("@")[2]
+    if folder != Path(where) and re.fullmatch(_VERSION, tag) and tag != f"v{stamp['version']}":
+        raise LoadError(f"{where}: the card says version {stamp['version']}; the tag was moved")
     try:
         _verify(table := _read_table(data), stamp, where)
     except LoadError:
         raise
-    except Exception as error:  # an untrusted file may raise anything
+    except Exception as error:  # a damaged file may raise anything
         raise LoadError(f"{where}: {data_file(config)} cannot be read ({_reason(error)}); {_AGAIN}") from error
     return table
 
 
 def _read_table(data: Path) -> Any:
-    """Read a Parquet file of bounded size; in a small one, millions of values may share a long text."""
-    from pyarrow import Table, compute, concat_tables, parquet, types
+    from pyarrow import parquet
 
-    def text_size(array: Any) -> int:
-        if types.is_dictionary(array.type):
-            return compute.sum(compute.binary_length(array.dictionary).take(array.indices)).as_py() or 0
-        parts = array.flatten() if types.is_nested(array.type) else []
-        return sum(map(text_size, parts if isinstance(parts, list) else [parts]))
-
-    # Not `read_table`, which turns parent folders named `key=value` into columns. Not in threads: an Arrow thread that
-    # releases memory during Python's shutdown crashes the process.
-    file = parquet.ParquetFile(data, pre_buffer=False)
-    meta, tables = file.metadata, [file.schema_arrow.empty_table()]
-    columns = [meta.schema.column(number) for number in range(meta.num_columns)]
-    groups = [meta.row_group(number) for number in range(meta.num_row_groups)]
-    chunks = [(group.column(number), column) for group in groups for number, column in enumerate(columns)]
-    size = sum(chunk.total_uncompressed_size + (64 + column.length) * chunk.num_values for chunk, column in chunks)
-    if size <= MAX_TABLE_BYTES:
-        # As dictionaries, equal texts stay one text until the size of all is known.
-        file = parquet.ParquetFile(data, pre_buffer=False, read_dictionary=[column.path for column in columns])
-        for batch in file.iter_batches(16, use_threads=False):
-            size += sum(map(text_size, batch.columns))
-            if size > MAX_TABLE_BYTES:
-                break
-            tables.append(Table.from_batches([batch]).cast(tables[0].schema))
-        else:
-            return concat_tables(tables)
-    raise ValueError(f"unpacks to more than {MAX_TABLE_BYTES} bytes")
+    if data.stat().st_size > MAX_FILE_BYTES:
+        raise ValueError(f"larger than {MAX_FILE_BYTES} bytes")
+    # Not `read_table`, which turns parent folders named `key=value` into columns. An open file, because a name with a
+    # colon is read as an address. Not in threads: an Arrow thread that releases memory during Python's shutdown
+    # crashes the process.
+    with data.open("rb") as file:
+        return parquet.ParquetFile(file, pre_buffer=False).read(use_threads=False)
 
 
-def _locate(spec: str, config: str) -> tuple[dict[str, str], Path, str]:
-    """Return the stamp of the card, the Parquet file and the name in messages of a configuration."""
-    folder = Path(spec)
-    if spec and folder.is_dir():
-        card, data = folder / "README.md", folder / data_file(config)
-        stamp = read_card_stamp(card, spec, config) if card.is_file() else {}
-        if missing := [path.relative_to(folder) for path in (card, data) if not path.is_file()]:
-            raise LoadError(f"{folder}: no {missing[0]}; `lmrbench dataset build` makes a dataset folder")
-        return stamp, data, spec
+def _locate(spec: str, config: str) -> Path:
+    """Return the folder of a dataset, downloaded if need be."""
+    if spec and Path(spec).is_dir():
+        return Path(spec)
     if HUB_NAME.fullmatch(spec):
-        return _download(*spec.partition("@")[::2], config)
+        return _download(spec, config)
     fix = "use a folder, org/name[@revision], or with the package (pip install lmrbench-data) 'embedded'"
     raise LoadError(f"dataset {spec!r}: no such folder; {fix}")
 
 
-def _download(name: str, revision: str, config: str) -> tuple[dict[str, str], Path, str]:
+def _download(spec: str, config: str) -> Path:
     """Download a configuration; only what never changes, a commit or a version, may come from the client's cache."""
-    from huggingface_hub import HfApi, constants, errors, hf_hub_download
+    from huggingface_hub import HfApi, constants, snapshot_download
 
-    where = f"{name}@{revision}" if revision else name
-    # A dropped connection raises the HTTP library's own error.
-    http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
+    name, _, revision = spec.partition("@")
+    options: Any = {"repo_type": "dataset", "allow_patterns": ["README.md", data_file(config)]}
     is_pinned = PINNED.fullmatch(revision)
-    offline: Exception | None = None
     try:
-        try:  # on its own, a download would wait long for a Hub that does not answer
-            info = HfApi().dataset_info(name, revision=revision or None, timeout=hub_timeout())
-            # A branch is resolved, so that card and rows come from the same, newest commit.
-            revision = revision if is_pinned else str(info.sha)
-        except (http_error, OSError) as error:
-            if not is_pinned:
-                raise
-            offline = error
-        options: Any = {"repo_type": "dataset", "revision": revision, "local_files_only": bool(offline)}
-        stamp = read_card_stamp(Path(hf_hub_download(name, "README.md", **options)), where, config)
-        data = Path(hf_hub_download(name, data_file(config), **options))
-    except LoadError:
-        raise
-    except (http_error, OSError, ValueError, RuntimeError) as error:
-        cause = offline or error
-        reason = f"not a folder here, and cannot be downloaded ({_reason(cause)})"
-        status = getattr(getattr(cause, "response", None), "status_code", None)
-        # Xet raises RuntimeError; a download that was cut short, OSError without a number.
-        unreached = isinstance(cause, (http_error, RuntimeError, ConnectionError, TimeoutError))
-        unreached = unreached or getattr(cause, "errno", 0) is None
-        if unreached and (status is None or status == 429 or status >= 500) and not constants.HF_HUB_OFFLINE:
-            raise HubUnavailableError(f"{where}: {reason}; the Hub does not answer, try again later") from cause
-        fix = "check name, revision, HF_TOKEN and HF_HUB_OFFLINE"
-        if constants.HF_HUB_OFFLINE and not is_pinned:
-            fix = f"HF_HUB_OFFLINE is set: name a version or commit that is in the cache, such as {name}@v1.0.0"
-        raise LoadError(f"{where}: {reason}; {fix}") from cause
-    if re.fullmatch(r"v\d+\.\d+\.\d+", revision) and revision != f"v{stamp['version']}":
-        raise LoadError(f"{where}: the card says version {stamp['version']}; the tag was moved")
-    return stamp, data, where
+        # A download on its own would wait long for a Hub that does not answer, or take an old commit of a branch.
+        info = HfApi().dataset_info(name, revision=revision or None, timeout=hub_timeout())
+        return Path(snapshot_download(name, revision=revision if is_pinned else str(info.sha), **options))
+    except Exception as error:  # the client's HTTP library, and Xet, raise errors of their own
+        if is_pinned:
+            with contextlib.suppress(OSError):
+                return Path(snapshot_download(name, revision=revision, local_files_only=True, **options))
+        reason = f"{spec}: not a folder here, and cannot be downloaded ({_reason(error)})"
+        if _is_unreachable(error) and not constants.HF_HUB_OFFLINE:
+            raise HubUnavailableError(f"{reason}; the Hub does not answer, try again later") from error
+        fix = "check name, revision and access (`hf auth login`); offline, name a version or commit in the cache"
+        raise LoadError(f"{reason}; {fix}") from error
+
+
+def _is_unreachable(error: Exception) -> bool:
+    """Return whether a request failed because of the network or a busy or broken server."""
+    response = getattr(error, "response", None)
+    if response is not None:
+        return bool(response.status_code == 429 or response.status_code >= 500)
+    if isinstance(error, OSError):  # without a number: a download that was cut short
+        return error.errno is None or isinstance(error, (ConnectionError, TimeoutError))
+    return not isinstance(error, ValueError)
 
 
 def hub_timeout() -> float:
@@ -270,22 +247,20 @@ def hub_timeout() -> float:
 
 def _verify(table: Any, stamp: Mapping[str, str], where: str) -> None:
     """Compare the rows with the card."""
-    table.validate(full=True)  # that text is UTF-8
-    identities = []
-    for row in (row for batch in table.to_batches(max_chunksize=1) for row in batch.to_pylist()):
+    rows = table.to_pylist()
+    for row in rows:
         check_row(row, where)
         recorded = hashlib.sha256(row["expected"]).hexdigest()
         if row_sha256(row) != row["row_sha256"] or recorded != row["recording"]["sha256"]:
             raise LoadError(f"{where}: row {row['instance_id']!r} was changed after the build; {_AGAIN}")
         if row["benchmark_version"] != stamp["version"]:
             raise LoadError(f"{where}: rows of another version than the card's, {stamp['version']}; {_AGAIN}")
-        identities.append({name: row[name] for name in ("instance_id", "row_sha256", "recording")})
-    if (dataset_sha256(identities), recordings_sha256(identities)) != (stamp["sha256"], stamp["recordings"]):
+    if (dataset_sha256(rows), recordings_sha256(rows)) != (stamp["sha256"], stamp["recordings"]):
         raise LoadError(f"{where}: the rows do not match the card; {_AGAIN}")
 
 
 def check_row(row: Mapping[str, Any], where: str) -> None:
-    """Refuse a row of an untrusted dataset whose text could leave a folder or inject a command."""
+    """Refuse a row whose text could leave a folder or inject a command."""
     for name, (form, needed) in _FORMS.items():
         if not isinstance(row.get(name), str) or not form.fullmatch(row[name]):
             raise LoadError(f"{where}: {name} {ascii(row.get(name))[:100]} is not {needed}")
@@ -302,8 +277,9 @@ def check_row(row: Mapping[str, Any], where: str) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return the type of an error and the first line of its message."""
-    return f"{type(error).__name__}: {str(error).strip()}".splitlines()[0][:200].strip(": ")
+    """Return the type of an error and the first line of its message, or the Hub's own sentence."""
+    message = getattr(error, "server_message", None) or str(error).strip()
+    return f"{type(error).__name__}: {message}".splitlines()[0][:300].strip(": ")
 
 
 class File(NamedTuple):
@@ -341,43 +317,24 @@ def write_files(files: Mapping[str, File], folder: Path) -> None:
 
 @functools.lru_cache(4)  # each answer to a row needs the same ones several times
 def read_archive(archive: bytes) -> Mapping[str, File]:
-    """Read an untrusted tar.gz, path to file, only as `tar_bytes` writes it: nothing else is in it for any reader."""
-    content = gunzip(archive, MAX_UNPACKED_BYTES)
+    """Read a tar.gz of plain files in memory: path to file.
+
+    Raises:
+        LoadError: it is damaged, holds a link or a special file, or a path leads outside.
+    """
+    files: dict[str, File] = {}
     try:
-        files = dict(itertools.islice(_members(content), MAX_FILES + 1))
-    except ValueError as error:
-        raise LoadError(f"archive: not a readable tar ({_reason(error)})") from error
-    folders = (str(parent) for name in files for parent in PurePosixPath(name).parents)
-    # Packing checks the names; the parents of an unchecked one may be millions.
-    if len(files) > MAX_FILES or tar_bytes(files) != content or any(folder in files for folder in folders):
-        raise LoadError(f"archive: not as LMR-Bench packs at most {MAX_FILES} plain files; {_AGAIN}")
+        with tarfile.open(fileobj=io.BytesIO(gunzip(archive)), mode="r:") as tar:
+            for member in tar:
+                content = tar.extractfile(member) if member.isreg() and not member.issparse() else None
+                if content is None:
+                    raise LoadError(f"archive: {ascii(member.name)[:100]} is not a plain file; {_AGAIN}")
+                files[check_path(member.name)] = File(content.read(), bool(member.mode & 0o100))
+    except LoadError:
+        raise
+    except (tarfile.TarError, ValueError) as error:
+        raise LoadError(f"archive: not a readable tar ({_reason(error)}); {_AGAIN}") from error
     return MappingProxyType(files)
-
-
-def _members(content: bytes) -> Iterator[tuple[str, File]]:
-    """Yield the files of a tar of `tar_bytes`; `tarfile` would expand the sparse files and endless names of others."""
-    start, name = 0, b""
-    while content[start : start + 1].strip(b"\0"):
-        size = max(0, int(content[start + 124 : start + 135], 8))
-        data = content[start + 512 : start + 512 + size]
-        if content[start + 156 : start + 157] == tarfile.XHDTYPE:  # of a name that is long or not ASCII
-            name = data.partition(b"=")[2][:-1]
-        else:
-            name = name or content[start : start + 100].rstrip(b"\0")
-            yield name.decode(), File(data, content[start + 104 : start + 107] == b"755")
-            name = b""
-        start += 512 + -(-size // 512) * 512
-
-
-def tar_bytes(files: Mapping[str, File]) -> bytes:
-    """Pack files into an uncompressed tar: sorted, times 0, owner root, modes 0644 or 0755."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for name, file in sorted(files.items()):
-            info = tarfile.TarInfo(check_path(name))
-            info.size, info.mode = len(file.data), 0o755 if file.executable else 0o644
-            tar.addfile(info, io.BytesIO(file.data))
-    return buffer.getvalue()
 
 
 def check_path(name: str) -> str:
@@ -398,15 +355,9 @@ def check_path(name: str) -> str:
     return str(path)
 
 
-def gunzip(data: bytes, limit: int) -> bytes:
-    """Unpack exactly one whole gzip stream of at most `limit` bytes; it may be a decompression bomb."""
-    stream = zlib.decompressobj(wbits=31)
+def gunzip(data: bytes) -> bytes:
+    """Unpack gzip data."""
     try:
-        content = stream.decompress(data, limit + 1)
-    except zlib.error as error:
-        raise LoadError(f"archive: not gzip, or damaged ({error})") from error
-    if len(content) > limit:
-        raise LoadError(f"archive: more than {limit} bytes unpacked")
-    if not stream.eof or stream.unused_data:
-        raise LoadError("archive: the gzip stream is cut short, or something follows it")
-    return content
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise LoadError(f"archive: not gzip, or damaged ({error}); {_AGAIN}") from error

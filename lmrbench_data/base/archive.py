@@ -4,11 +4,13 @@
 """
 
 import gzip
+import io
 import stat
+import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..loader import File, LoadError, check_path, tar_bytes
+from ..loader import File, LoadError, check_path
 from .errors import InputError
 
 #: Left behind by running code; never part of a repository.
@@ -42,6 +44,17 @@ def read_tree(folder: Path) -> dict[str, File]:
 def pack(files: Mapping[str, File]) -> bytes:
     """Pack files into a gzipped tar."""
     return gzip_bytes(tar_bytes(files))
+
+
+def tar_bytes(files: Mapping[str, File]) -> bytes:
+    """Pack files into an uncompressed tar: sorted, times 0, owner root, modes 0644 or 0755."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name, file in sorted(files.items()):
+            info = tarfile.TarInfo(check_path(name))
+            info.size, info.mode = len(file.data), 0o755 if file.executable else 0o644
+            tar.addfile(info, io.BytesIO(file.data))
+    return buffer.getvalue()
 
 
 def gzip_bytes(data: bytes) -> bytes:

@@ -1,5 +1,6 @@
 """Write files atomically, and read untrusted files safely; the time format of all files."""
 
+import contextlib
 import datetime
 import errno
 import os
@@ -32,7 +33,8 @@ def write_atomically(path: Path, content: bytes | str | Iterable[bytes]) -> None
     except OSError as error:  # name the caller's file, not the temporary one
         raise type(error)(error.errno, error.strerror, str(path)) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # on a read-only file system, it would hide the first error
+            temporary.unlink()
 
 
 def replace_folder(new: Path, folder: Path) -> None:

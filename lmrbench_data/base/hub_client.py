@@ -71,9 +71,14 @@ def _explain(what: str, error: Any) -> Exception:
 
     status = error.response.status_code if error.response is not None else 0
     message = error.server_message or error_line(error)
+    if isinstance(error, errors.GatedRepoError):
+        return InputError(f"{what}: gated ({message}); run `hf auth login`, and ask for access on its page")
     if status == 401:
         # The Hub also answers 401 for a missing repository, unless the token may see it.
-        return InputError(f"{what}: no such repository, or the token is missing or expired; run `hf auth login`")
+        reason = "no such repository, or the token is missing or expired"
+        return InputError(f"{what}: {reason} ({message}); run `hf auth login`")
+    if isinstance(error, errors.DisabledRepoError):
+        return InputError(f"{what}: disabled ({message})")
     for kind, reason in (
         (errors.RepositoryNotFoundError, "no such repository, or this token may not see it"),
         (errors.RevisionNotFoundError, "no such revision"),

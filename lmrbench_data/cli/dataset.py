@@ -85,7 +85,7 @@ def build(
         {"folder": str(out), **built[0], "configs": built, "problems": problems},
         as_json,
         *lines,
-        f"load it with load_dataset({str(out)!r}, split='test')",
+        f"load it with lmr.load({str(out)!r})",
     )
     for line in problem_lines(not_proved, limit=3):
         print_err(line)
@@ -108,7 +108,7 @@ def _build_configs(
     references = {task.name: ReferenceLines.of([task]) for task in finished}
     for task in itertools.chain(*tasks.values()):
         for problem in (problem for item in task.instances for problem in leaks(task, item, references[task.name])):
-            raise InputError(str(problem))
+            raise InputError(str(problem).removeprefix("error: "))
     with progress_bar("building", shown=shown) as progress:
         return drafts, tasks, {config: build_rows(chosen, progress) for config, chosen in tasks.items()}
 

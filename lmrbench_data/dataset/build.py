@@ -132,7 +132,10 @@ def write_dataset(rows: Iterable[DatasetRow], folder: Path, benchmark: Benchmark
     configs = {name: group for name, group in groups.items() if group}
     folder.parent.mkdir(parents=True, exist_ok=True)
     # Built in a temporary folder and moved, so that an interrupted build does not damage the old one.
-    staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
+    try:
+        staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
+    except OSError as error:  # name the caller's folder, not the temporary one
+        raise type(error)(error.errno, error.strerror, str(folder)) from error
     try:
         tables = {name: _write_table(name, found, staging / data_file(name)) for name, found in configs.items()}
         (staging / "README.md").write_text(render_card(tables, benchmark), encoding="utf-8")

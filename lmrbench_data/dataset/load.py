@@ -76,9 +76,15 @@ def other_config(name: str, spec: str | Path) -> str:
     return ""
 
 
-@functools.lru_cache(maxsize=1)  # a file of answers may name it in each of its rows
 def _configs(spec: str) -> dict[str, str]:
     """Return instance id → configuration of all rows of a dataset."""
+    card = Path(spec).resolve() / "README.md"
+    return _configs_of(spec, (card, card.stat().st_mtime_ns) if card.is_file() else None)
+
+
+@functools.lru_cache(maxsize=1)  # a file of answers may name it in each of its rows
+def _configs_of(spec: str, build: object) -> dict[str, str]:
+    """Read the configurations of one build of a dataset; `build` is only a part of the cache's key."""
     from ..tasks.task_folders import configs_by_id
 
     if spec == EMBEDDED:

@@ -52,7 +52,7 @@ class PushPlan:
     head: str | None = None
     """Parent commit on main; None for a new repository."""
     done: bool = False
-    """Return whether the tag exists with this content."""
+    """Whether the tag exists with this content."""
     changes: list[Change] = field(default_factory=list)
     """Changes from the rows on main."""
     removed: list[str] = field(default_factory=list)

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base.archive import read_tree
+from ..base.archive import read_tree, tar_bytes
 from ..base.errors import InputError
 from ..base.paths import benchmark_folder
 from ..base.strict_yaml import check, read_yaml
-from ..loader import tar_bytes
 
 #: Registry to pull images from and push them to, for example `ghcr.io/org`; without it tags have no prefix.
 REGISTRY_VARIABLE = "LMRBENCH_REGISTRY"

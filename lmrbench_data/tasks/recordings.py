@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..base.archive import tar_bytes
 from ..base.errors import InputError
 from ..base.files import write_atomically
 from ..base.paths import benchmark_option
-from ..loader import FUNCTION, File, tar_bytes
+from ..loader import FUNCTION, File
 from .experiments import Tables
 from .task import RECORDED, Instance, Task
 

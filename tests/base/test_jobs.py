@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.jobs import GIVE_UP_AFTER, Failures, run_jobs
 from lmrbench_data.base.jsonl import Ledger
 
@@ -123,3 +124,18 @@ def test_file_system_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("fcntl.flock", refuse)
     with pytest.raises(InputError, match="the file system cannot lock files"), Numbers.open(tmp_path / "n.jsonl"):
         pass
+
+
+def test_error_of_a_read_only_file_system_names_the_callers_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There, opening and removing the temporary file fail alike."""
+
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    for name in ("open", "unlink"):
+        monkeypatch.setattr(Path, name, refuse)
+    with pytest.raises(OSError, match="Read-only") as caught:
+        write_atomically(tmp_path / "report.html", "x")
+    assert caught.value.filename == str(tmp_path / "report.html")

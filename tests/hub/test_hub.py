@@ -15,6 +15,7 @@ from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.loader import DATA_FILE, HubUnavailableError, load
 from lmrbench_data.tasks.manifest import Benchmark
 from support.hub_server import Fault, Files, Hub
+from support.hub_server.store import RefusedError
 from support.hub_world import DATASET as REPO
 from support.hub_world import World
 from support.toy import stamped
@@ -109,7 +110,7 @@ def test_card_tag_and_rows_that_differ_are_refused(
         "org/old-rows@v1.0.0": "the rows do not match the card",
         "org/old-version": "rows of another version than the card's, 1.0.1",
         "org/no-stamp": "no `lmrbench` entry in its header: not an LMR-Bench dataset",
-        "org/no-rows": "cannot be downloaded (RemoteEntryNotFoundError",
+        "org/no-rows": f"no {DATA_FILE}; `lmrbench dataset build` makes a dataset folder",
         "org/damaged": f"{DATA_FILE} cannot be read",
     }
     found = client(*expected)
@@ -138,12 +139,30 @@ def test_unreachable_hub_is_one_line_and_only_pinned_revisions_come_from_the_cac
             assert answers[spec].startswith(f"error: {spec}: not a folder here, and cannot be downloaded (")
             assert "\n" not in answers[spec]
     for spec in moving:
-        assert (
-            f"HF_HUB_OFFLINE is set: name a version or commit that is in the cache, such as {REPO}@v1.0.0"
-            in offline[spec]
-        )
+        assert "HF_HUB_OFFLINE" in offline[spec]
+        assert offline[spec].endswith("offline, name a version or commit in the cache")
     done = World(tmp_path, hub).lmrbench("evaluate", "gold", "--dataset", REPO, "--sandbox", "local")
     assert (done.returncode, "the Hub does not answer, try again later" in done.stderr) == (3, True)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_gated_dataset_shows_the_hubs_own_sentence(
+    status: int, hub: Hub, built: Callable[..., Files], client: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Everybody may see its files' names; their content is refused, with the code that the Hub sends."""
+    hub.commit(REPO, {**built("1.0.0"), "rows.jsonl": b"{}"}, "main", "v1.0.0")
+    sentence = f"Access to dataset {REPO} is restricted. Visit its page to ask for access."
+
+    def refuse() -> None:
+        raise RefusedError(status, sentence, "GatedRepo")
+
+    hub.faults = [Fault("/resolve/", refuse, times=10**6)]
+    for spec, message in client(REPO, f"{REPO}@v1.0.0").items():
+        assert message.startswith(f"error: {spec}: not a folder here, and cannot be downloaded (Gated")
+        assert f"GatedRepoError: {sentence}" in message
+        assert "access (`hf auth login`)" in message
+    done = World(tmp_path, hub).lmrbench("evaluate", REPO, "--sandbox", "local")
+    assert f"on the Hub: gated ({sentence}); run `hf auth login`, and ask for access on its page" in done.stderr
 
 
 BROKEN = [

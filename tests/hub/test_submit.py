@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lmrbench_data.dataset.result_rows import ResultRow
 from support.hub_server import Fault, Hub
 from support.hub_world import RESULTS, World, published_rows
 from support.runs import judgement
@@ -55,6 +56,8 @@ def test_a_published_run_closes_its_pull_request_and_is_not_published_again(worl
     assert all({case["seed"] for case in row["cases"]} > {0, 1} for row in rows), "secret seeds were tested too"
     found = {(row["model_name_or_path"], row["sample"]): row["status"] for row in rows}
     assert found == {("good", 0): "passed", ("bad", 0): "failed", ("good", 1): "failed"}
+    assert ResultRow.__annotations__.keys() <= rows[0].keys(), "a row is published whole"
+    assert all(row["cpu_s"] > 0 for row in rows)
     run_id = rows[0]["run_id"]
     record = json.loads(hub.files(RESULTS)[f"verified/{run_id}.json"])
     assert (record["verified_by"], record["submitted_by"], record["agreed"]) == ("ann", "bob", 3)

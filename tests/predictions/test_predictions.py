@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -360,14 +361,61 @@ TABLE = [
 ]
 
 
-def test_rows_are_read_from_every_kind_of_table(tmp_path: Path) -> None:
-    pd.DataFrame(TABLE).to_parquet(tmp_path / "rows.parquet")
-    for source in (TABLE, pd.DataFrame(TABLE), datasets.Dataset.from_list(TABLE), tmp_path / "rows.parquet"):
+class PolarsFrame:
+    """The methods of a polars DataFrame that differ from those of pandas: iterating it yields columns."""
+
+    columns = tuple(TABLE[0])
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        return iter([row.get(name) for row in TABLE] for name in self.columns)
+
+    def to_dict(self, *, as_series: bool = True) -> Any:
+        raise NotImplementedError
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        return TABLE
+
+
+def test_rows_are_read_from_every_kind_of_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = pa.Table.from_pylist(TABLE)
+    for name in ("rows.parquet", "qwen3:8b.parquet", "file:x.parquet"):
+        with Path(name).open("wb") as file:
+            pq.write_table(table, file)
+    frames = [pd.DataFrame(TABLE), datasets.Dataset.from_list(TABLE), table, table.to_batches()[0], PolarsFrame()]
+    files = ["rows.parquet", "qwen3:8b.parquet", "./qwen3:8b.parquet", tmp_path / "qwen3:8b.parquet", "file:x.parquet"]
+    for source in (TABLE, *frames, (row for row in TABLE), *files):
         assert list(read_predictions(source, ROWS)) == [
             Prediction("toy-scale", "org/model", "function", CODE, 0, metadata={"cost": 0.5}),
             Prediction("toy-scale", "org/model", "function", "x = 1", 3, metadata={"cost": 0.1}),
             Prediction("toy-shift", "org/model", "function", "x = 2", 0),
         ]
+
+
+def test_table_that_is_no_rows_says_what_to_do() -> None:
+    class LazyFrame:
+        columns = ("instance_id",)
+
+    for source in (LazyFrame(), {"instance_id": ["toy-scale"]}, b"rows"):
+        with pytest.raises(InputError, match="make it a list of dictionaries or a pandas DataFrame"):
+            list(read_predictions(source, ROWS))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("end", [".json", ".jsonl"])
+@pytest.mark.parametrize("orient", ["columns", "split", "table", "values", "dict", "named index"])
+def test_json_of_pandas_by_columns_says_how_to_save_it(orient: str, end: str, tmp_path: Path) -> None:
+    frame, path = pd.DataFrame(TABLE[:2]), tmp_path / f"rows{end}"
+    if orient == "dict":
+        path.write_text(json.dumps(frame.to_dict("list")))
+    elif orient == "named index":
+        frame.iloc[:1].set_index("instance_id").to_json(path)
+    else:
+        frame.to_json(path, orient=orient)
+    with pytest.raises(InputError, match=r'rows\.jsonl?: holds columns, not rows; save it with .*orient="records"'):
+        list(read_predictions(path, ROWS))
+    for options in ({"lines": True}, {}) if end == ".jsonl" else ({},):
+        frame.to_json(path, orient="records", **options)
+        assert len(list(read_predictions(path, ROWS))) == 2
 
 
 def test_rows_without_a_column_of_answers_are_an_error_that_names_their_columns(tmp_path: Path) -> None:

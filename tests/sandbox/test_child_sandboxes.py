@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from lmrbench_data.base.archive import tar_bytes
 from lmrbench_data.base.errors import InfraError, InputError
-from lmrbench_data.loader import File, tar_bytes
+from lmrbench_data.loader import File
 from lmrbench_evaluate.sandbox import open_sandbox
 from lmrbench_evaluate.sandbox.base import Ended, Limits, Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox

@@ -141,8 +141,7 @@ def test_import_is_cheap_and_every_name_resolves() -> None:
 
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_a_missing_extra_is_one_line_that_names_it(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if extra != "agents":  # the tests have all others
-        require_extra(extra, "this")
+    require_extra(extra, "this")
     monkeypatch.setitem(EXTRAS, extra, ("not_there_at_all",))
     with pytest.raises(
         InputError, match=rf"^this needs the extra `{extra}` .*: pip install 'lmrbench-data\[{extra}\]'$"

@@ -17,6 +17,8 @@ from lmrbench_data.base.names import PLAIN
 from lmrbench_data.base.paths import cards_folder
 from lmrbench_data.base.proportions import TRACKS
 from lmrbench_data.base.text import one_line, plural
+from lmrbench_data.dataset.columns import schema
+from lmrbench_data.dataset.result_rows import ResultRow
 
 from ..predictions.prediction import AnswerKey
 from ..reports import stats
@@ -57,20 +59,8 @@ def published_schema() -> "pyarrow.Schema":
     """Return the columns of a Parquet file of the results dataset."""
     import pyarrow as pa
 
-    text, number = pa.string(), pa.int64()
-    case = [("name", text), ("seed", number), ("core", pa.bool_()), ("status", text), ("detail", text)]
-    columns = {
-        **dict.fromkeys(("run_id", "instance_id", "category", "paper_title", "paper_url"), text),
-        **dict.fromkeys(("model_name_or_path", "setting", "track"), text),
-        "sample": number,
-        **dict.fromkeys(("prediction_sha256", "status", "core_status", "detail"), text),
-        **dict.fromkeys(("memorised", "core_memorised"), pa.bool_()),
-        "cases": pa.list_(pa.struct(case)),
-        "duration_s": pa.float64(),
-        **dict.fromkeys(("sandbox", "image_id", "dataset", "config", "dataset_sha256", "benchmark_version"), text),
-        **dict.fromkeys(("harness_version", "started_at", "submitted_by"), text),
-    }
-    return pa.schema(list(columns.items()))
+    added = ("paper_title", "paper_url", "config", "benchmark_version", "submitted_by")
+    return pa.schema([*schema(row=ResultRow), *((name, pa.string()) for name in added)])
 
 
 def record_path(run_id: str) -> str:

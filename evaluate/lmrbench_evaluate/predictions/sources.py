@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.text import error_line
@@ -32,6 +32,8 @@ ON_HUB = (".jsonl", ".parquet")
 Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | pd.DataFrame"
 #: What to do about JSON that is not one value.
 _FIX = "`jq --compact-output . FILE > lines.jsonl` writes one row per line, of which only bad ones are left out"
+#: Fields that every row has, as text.
+_FIELDS = ("instance_id", "model_name_or_path")
 #: Levels of a row's values; what is deeper is left out, because it could be read but not written again.
 MAX_DEPTH = 50
 
@@ -70,11 +72,7 @@ def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
 
 def _open_source(source: Source) -> Iterable[tuple[str, Any]]:
     if not isinstance(source, str | Path):
-        if isinstance(source, Mapping | bytes) or not isinstance(source, Iterable):
-            raise InputError(f"predictions: must be a path or rows, not {type(source).__name__}")
-        frame: Any = source
-        records = frame.to_dict("records") if hasattr(frame, "columns") else frame
-        return ((f"row {index}", row) for index, row in enumerate(records))
+        return ((f"row {index}", row) for index, row in enumerate(_records(source)))
     path, name, kinds = Path(source), str(source), ", ".join(SUFFIXES)
     if path.is_file():
         return _file_rows(path, name)
@@ -87,6 +85,20 @@ def _open_source(source: Source) -> Iterable[tuple[str, Any]]:
     if name.endswith(SUFFIXES) or not HUB_NAME.fullmatch(name):
         raise InputError(f"predictions {name!r}: no such file; expected {kinds}, org/name, `gold` or `masked`")
     return _hub_rows(name)
+
+
+def _records(source: Any) -> Iterable[Any]:
+    """Return the rows of a table of polars, Arrow or pandas, or of anything that yields rows."""
+    if hasattr(source, "to_dicts"):  # polars
+        return cast(Iterable[Any], source.to_dicts())
+    if hasattr(source, "to_pylist"):  # Arrow
+        return cast(Iterable[Any], source.to_pylist())
+    if hasattr(source, "to_dict") and hasattr(source, "columns"):  # pandas
+        return cast(Iterable[Any], source.to_dict("records"))
+    if isinstance(source, Mapping | bytes) or not isinstance(source, Iterable):
+        fix = "make it a list of dictionaries or a pandas DataFrame (for a LazyFrame, call .collect() first)"
+        raise InputError(f"predictions: must be a path or rows, not {type(source).__name__}; {fix}")
+    return source
 
 
 def first_columns(source: Source) -> tuple[str, ...]:
@@ -133,13 +145,16 @@ def _file_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
                 raise InputError(f"{name}: holds rows of several lines; {_FIX}")
             for number, line in enumerate(file, start=1):
                 if line.strip():
-                    yield f"{name}:{number}", _parse_json(f"{name}:{number}", line)
+                    row = _parse_json(f"{name}:{number}", line)
+                    _refuse_columns(row, name)
+                    yield f"{name}:{number}", row
 
 
 def _json_rows(data: bytes, name: str) -> Iterator[tuple[str, Any]]:
     value = _parse_json(name, data)
     if isinstance(value, BadRow):
         raise InputError(f"{value}; {_FIX}")
+    _refuse_columns(value, name)
     # The older form of SWE-bench: instance id → row.
     if isinstance(value, dict) and "instance_id" not in value and isinstance(next(iter(value.values()), None), dict):
         for key, row in value.items():
@@ -147,6 +162,17 @@ def _json_rows(data: bytes, name: str) -> Iterator[tuple[str, Any]]:
         return
     rows = value if isinstance(value, list) else [value]
     yield from ((f"{name}[{index}]", row) for index, row in enumerate(rows))
+
+
+def _refuse_columns(value: Any, name: str) -> None:
+    """Refuse JSON that holds a table by columns, as `DataFrame.to_json` writes one by default."""
+    first = value[0] if isinstance(value, list) and value else None
+    fields = value if isinstance(value, dict) else {}
+    is_table = isinstance(first, list) or any(isinstance(fields.get(key), dict | list) for key in _FIELDS)
+    if "instance_id" not in fields:
+        is_table = is_table or any(isinstance(fields.get(key), list) for key in ("columns", "data"))
+    if is_table:
+        raise InputError(f'{name}: holds columns, not rows; save it with `df.to_json(FILE, orient="records")`')
 
 
 def _parse_json(place: str, data: bytes) -> Any:
@@ -178,7 +204,8 @@ def _parquet_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
     number = 0
     try:
         # Not in threads: an Arrow thread that releases memory during Python's shutdown crashes the process.
-        with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
+        # An open file, because a name with a colon is read as an address.
+        with path.open("rb") as opened, pyarrow.parquet.ParquetFile(opened, pre_buffer=False) as file:
             for batch in file.iter_batches(16, use_threads=False):
                 batch.validate()
                 for row in batch.to_pylist():
@@ -192,7 +219,7 @@ def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
     """Yield the rows of all prediction files of a dataset repository at one commit."""
     from lmrbench_data.base.hub_client import hub_errors
 
-    with hub_errors(f"predictions {source!r}: no such file; on the Hub"):
+    with hub_errors(f"predictions {source!r}: no such file here; on the Hub"):
         folder = _hub_folder(*source.partition("@")[::2])
     paths = sorted(path for path in folder.rglob("*") if path.name.endswith(ON_HUB) and path.is_file())
     if not paths:

@@ -11,12 +11,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
+from lmrbench_data.base.archive import tar_bytes
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.limited_calls import call_on_answer
 from lmrbench_data.base.source import MalformedAnswerError, SourceError, parse, python_text
 from lmrbench_data.base.text import one_line
 from lmrbench_data.dataset.rows import DatasetRow, goals_of
-from lmrbench_data.loader import File, LoadError, check_path, read_archive, tar_bytes
+from lmrbench_data.loader import File, LoadError, check_path, read_archive
 from lmrbench_data.tasks.experiments import FILES
 
 from ..predictions.prediction import Prediction, too_large

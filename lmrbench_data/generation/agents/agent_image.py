@@ -12,9 +12,9 @@ from typing import Any
 from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.sandbox.images import build_image, ensure_image, image_id
 
-from ...base.archive import read_tree
+from ...base.archive import read_tree, tar_bytes
 from ...base.errors import InputError
-from ...loader import File, tar_bytes
+from ...loader import File
 from ...tasks.environments import Environment
 
 _FOLDERS = Path(__file__).with_name("images")

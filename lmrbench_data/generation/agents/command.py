@@ -4,9 +4,8 @@ import hashlib
 import shlex
 from pathlib import Path
 
-from ...base.archive import read_tree
+from ...base.archive import read_tree, tar_bytes
 from ...base.errors import ArgumentError
-from ...loader import tar_bytes
 from ..answer_log import model_name
 from ..workspace import REPO
 from .base import TIME_LIMIT, Agent, Job

@@ -27,7 +27,7 @@ class Fault:
     Attributes:
         pattern: searched in `METHOD /path?query`.
         kind: `drop` closes the connection before the request takes effect, `lose` after; a number is a status to return
-            without effect; a callable acts as another user first, and may return one of the others.
+            without effect; a callable acts as another user first, and may return one of the others or raise a refusal.
         times: number of requests; later ones succeed.
     """
 
@@ -97,13 +97,13 @@ class Hub(LoopbackServer):
             if fault:
                 fault.times -= 1
         kind = fault.kind if fault else None
-        kind = kind() if callable(kind) else kind
-        if kind == "drop":
-            return None
-        if isinstance(kind, int):
-            content = json.dumps({"error": f"injected {kind}"}).encode()
-            return Answer(content, kind, {"Content-Type": "application/json"})
         try:
+            kind = kind() if callable(kind) else kind
+            if kind == "drop":
+                return None
+            if isinstance(kind, int):
+                content = json.dumps({"error": f"injected {kind}"}).encode()
+                return Answer(content, kind, {"Content-Type": "application/json"})
             with self._lock:
                 answer = self._api.answer(request)
         except RefusedError as error:
