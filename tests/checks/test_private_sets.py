@@ -101,7 +101,7 @@ def test_a_stopped_private_set_keeps_its_rows_and_resumes(
     command = ("dataset", "private", tmp_path / "out", "toy-method", "--per-paper", "2", *options)
     stopped = in_process(*command)
     assert (stopped.returncode, stopped.stderr.splitlines()[-1]) == (3, "error: the engine is gone")
-    assert " runs of experiments, about 1 min on an idle machine, and as many more for each" in stopped.stderr
+    assert "up to 36 runs of experiments, about 3 min on an idle machine, and as many more for each" in stopped.stderr
     [kept] = load_rows(tmp_path / "out", "underspecified")
     monkeypatch.setattr(private_sets, "_row", original)
     assert in_process(*command).returncode == 0
