@@ -24,14 +24,8 @@ _PANELS = {
     "Evaluation": {"sandbox", "sandbox_workers", *EvaluationSettings.model_fields},
 }
 #: Type of Python in the help of typer → what a reader calls it.
-_TYPES = {
-    "<str>": "<text>",
-    "<list[str]>": "<text>",
-    "<list[Path]>": "<path>",
-    "<dir>": "<folder>",
-    "<int range>": "<number>",
-    "<float range>": "<number>",
-}
+_TYPES = {"<str>": "<text>", "<list[str]>": "<text>", "<list[Path]>": "<path>", "<dir>": "<folder>"}
+_TYPES |= dict.fromkeys(("<int range>", "<float range>"), "<number>")
 
 
 class GroupedCommand(TyperCommand):

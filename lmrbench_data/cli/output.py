@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import signal
+import string
 import sys
 import time
 from collections import Counter
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
 #: Width of a table in a file or a pipe, where nothing is wrapped.
 PIPE_WIDTH = 1000
-#: Where a table needs room, names, prose and headings are folded to no less than this, and longer "numbers" are text.
-FOLD_WIDTH = 16
-NUMBER_WIDTH = 24
+#: In a table that lacks room, names, prose and headings are folded to no less than the first; numbers stay whole, and
+#: are shorter than names that begin with a digit.
+FOLD_WIDTH, NUMBER_WIDTH = 16, 24
 #: Seconds between two lines about a long job without a terminal.
 LOG_EVERY_S = 30.0
 
@@ -68,14 +69,16 @@ class _Column:
 
         shown = [visible(cell) for cell in cells]
         heading, *lengths = map(cell_len, shown)
+        widest = max(lengths, default=1)
+        starts = {cell[:1] for cell in shown[1:]}
         self.texts = [Text(cell) for cell in shown]
-        self.is_number = not is_first and all(cell[:1].isdigit() or cell[:1] in ("-", "+") for cell in cells[1:])
-        self.width = max(heading, *lengths, 1)
+        self.width = max(heading, widest)
+        self.is_number = not is_first and widest <= NUMBER_WIDTH and starts <= {*string.digits, "-", "+"}
         #: The narrowest that it may become.
         self.least = min(self.width, FOLD_WIDTH)
-        if self.is_number and max(lengths, default=0) <= NUMBER_WIDTH:
+        if self.is_number:
             word = max(map(cell_len, shown[0].split()), default=1)
-            self.least = max(*lengths, min(word, FOLD_WIDTH), 1)
+            self.least = max(widest, min(word, FOLD_WIDTH))
 
 
 def _fit(columns: Sequence[_Column], room: int) -> tuple[int, int]:
@@ -125,21 +128,21 @@ def _print_table(title: str, table: "Table") -> None:
 
 def print_rich(item: Any, least_width: int = 0) -> None:
     """Print a renderable of rich, without colours where the output is piped; a narrower terminal wraps its lines."""
-    terminal = _console(least_width)
+    terminal = _console()
+    terminal.width = max(terminal.width, least_width)
     with terminal.capture() as capture:
         terminal.print(item)
     _write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 
 
-def _console(least_width: int = 0) -> "Console":
+def _console() -> "Console":
     from rich.console import Console
 
     is_live, has_colours = sys.stdout.isatty(), not os.environ.get("NO_COLOR")
     # rich itself keeps bold and italics where NO_COLOR is set.
-    colours: Any = "auto" if is_live and has_colours else None
-    console = Console(width=None if is_live else PIPE_WIDTH, color_system=colours, highlight=False)
-    console.width = max(console.width, least_width)
-    return console
+    return Console(
+        width=None if is_live else PIPE_WIDTH, color_system="auto" if is_live and has_colours else None, highlight=False
+    )
 
 
 def _write(text: str) -> None:
