@@ -40,8 +40,9 @@ demo: $(VENV)/$(if $(DOCKER),base,local).installed
 test: $(if $(LINTED),$(VENV)/dev.installed,lint)
 	$(PYTEST) -m "not nightly"
 
-# Without Docker, and without the tests marked slow, in about three minutes on two cores.
+# Without Docker, and without the tests marked slow.
 test-fast: $(VENV)/dev.installed
+	@echo "== about six minutes on two cores"
 	$(PYTEST) -m "$(FAST)"
 
 # The same with the oldest libraries that pyproject.toml allows, in an environment of its own.

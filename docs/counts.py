@@ -22,7 +22,8 @@ from lmrbench_data.tasks.task_folders import load_tasks
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = Path("docs", "reader-attempts.md")
 #: Texts with numbers of rows or the table of totals.
-NUMBERED = (Path("README.md"), Path("cards", "dataset_card.md"), Path("docs", "comparison.md"))
+README = Path("README.md")
+NUMBERED = (README, Path("cards", "dataset_card.md"), Path("docs", "comparison.md"), Path("docs", "reader-results.md"))
 _TOTALS = r"(?m)^\| configuration \| reader .*\n(?:\|.*\n)*"
 _TOP = """\
 # Every attempt of a fresh reader
@@ -95,8 +96,12 @@ def open_choices(tasks: Sequence[Task]) -> list[SettledChoice]:
 # --- totals -----------------------------------------------------------------------------------------------------------
 
 
-def totals_table(tasks: Sequence[Task]) -> str:
-    """Return one line for each configuration and kind of reader; rows that are not easy have their own."""
+def totals_table(tasks: Sequence[Task], *, is_short: bool = False) -> str:
+    """Return one line for each configuration and kind of reader; rows that are not easy have their own.
+
+    Args:
+        is_short: leave out the choices.
+    """
     groups: dict[tuple[str, str, str], list[Attempt]] = {}
     for attempt in read_attempts(tasks):
         kind = attempt.instance.config, attempt.instance.difficulty, attempt.reader
@@ -116,10 +121,12 @@ def totals_table(tasks: Sequence[Task]) -> str:
                 *_settled([choice for attempt in attempts for choice in attempt.choices]),
             )
         )
+    header = "configuration", "reader", "rows tried", "rows reproduced", "attempts reproduced"
+    if is_short:
+        return _table(header, [line[: len(header)] for line in lines])
     recited = _settled(open_choices(tasks))
     lines.append((f"`{UNDERSPECIFIED}`", "none: the published options", "-", "-", "-", *recited))
-    counts = "rows tried", "rows reproduced", "attempts reproduced", "choices as stated", "published option true / not"
-    return _table(("configuration", "reader", *counts), lines)
+    return _table((*header, "choices as stated", "published option true / not"), lines)
 
 
 def _settled(choices: Sequence[SettledChoice]) -> tuple[str, str]:
@@ -184,7 +191,6 @@ def texts(tasks: Sequence[Task]) -> dict[Path, str]:
     categories = f"{len({item.category for task in tasks for item in task.implementations})} categories"
     *most, last = map(str, rows.values())
     current = {
-        _TOTALS: totals_table(tasks),
         r"\d+ instances from \d+ papers in \d+ categories": f"{rows[FUNCTION]} {papers} in {categories}",
         r"\d+(, \d+)* and \d+ instances from \d+ papers": f"{', '.join(most)} and {last} {papers}",
         **{rf"(?m)^(\| .*`{name}`.* \|) \d+ \|": rf"\1 {count} |" for name, count in rows.items()},
@@ -192,7 +198,8 @@ def texts(tasks: Sequence[Task]) -> dict[Path, str]:
     written = {PAGE: attempts_page(tasks)}
     for path in NUMBERED:
         written[path] = (ROOT / path).read_text(encoding="utf-8")
-        for pattern, text in current.items():
+        totals = totals_table(tasks, is_short=path == README)
+        for pattern, text in {**current, _TOTALS: totals}.items():
             written[path] = re.sub(pattern, text, written[path])
     return written
 

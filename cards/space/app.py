@@ -1,4 +1,4 @@
-"""The LMR-Bench leaderboard: a Gradio app that reads the results dataset and nothing else.
+"""The LMR-Bench leaderboard: a Gradio app that reads the results dataset, or records of local runs, and nothing else.
 
 LMRBENCH_RESULTS names the dataset and LMRBENCH_TITLE the benchmark; HF_ENDPOINT, HF_TOKEN and GRADIO_SERVER_PORT have
 their usual meaning.
@@ -19,12 +19,16 @@ os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 import gradio as gr
 from board import Filters, make_board
 from page import render, shown
-from results_dataset import ResultsDataset
+from results_dataset import LocalRuns, ResultsDataset
 
 HERE = Path(__file__).parent
 #: Title of the page; another benchmark sets its own.
 TITLE = os.environ.get("LMRBENCH_TITLE") or "LMR-Bench"
-RESULTS = ResultsDataset(os.environ.get("LMRBENCH_RESULTS") or "lmr-bench/results")
+#: Records of local runs, as `lmrbench space --from` writes them.
+LOCAL = HERE / "local"
+RESULTS = (
+    LocalRuns(LOCAL) if LOCAL.is_dir() else ResultsDataset(os.environ.get("LMRBENCH_RESULTS") or "lmr-bench/results")
+)
 #: The choice that filters nothing; all others start with `=`, so that no name in the dataset can collide with it.
 ALL = "all"
 #: The filters in the page's address, in the order of the menus' values.

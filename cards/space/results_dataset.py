@@ -1,5 +1,7 @@
 """Read the records of verified runs from the results dataset at one commit, and cache them for some minutes.
 
+`lmrbench space --from` writes records of local runs, which are shown in its place.
+
 Only records that are new since the last request are fetched. A damaged record hides its run, and is named; a fault of
 the Hub hides nothing: the last good state stays.
 """
@@ -34,6 +36,7 @@ class Snapshot:
     """The results dataset at one commit.
 
     Attributes:
+        repo: empty for local runs.
         sha: None if it has not been read yet.
         skipped: file → the reason why it is not shown.
         problem: the reason why it may be out of date, or empty.
@@ -45,6 +48,11 @@ class Snapshot:
     records: tuple[Record, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
     problem: str = ""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether these are local runs, which nobody has verified."""
+        return not self.repo
 
     def link(self, kind: str, path: str) -> str:
         """Return the address of a file (`blob`, `resolve`) or folder (`tree`) at this commit."""
@@ -84,7 +92,7 @@ class ResultsDataset:
     def _read(self) -> Snapshot:
         repo = self._snapshot.repo
         sha = str(self._api.dataset_info(repo).sha)
-        now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+        now = _now()
         if sha == self._snapshot.sha:
             return replace(self._snapshot, read_at=now, problem="")
         files: dict[str, RepoFile] = {}
@@ -110,6 +118,24 @@ class ResultsDataset:
         records = tuple(item for _, item in sorted(known.items()) if isinstance(item, Record))
         skipped = tuple((path, item) for (path, _), item in sorted(known.items()) if isinstance(item, str))
         return Snapshot(repo, sha, now, records, skipped)
+
+
+class LocalRuns:
+    """The records in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def get(self, *, reload: bool = False) -> Snapshot:
+        """Return the records as they are now."""
+        known = {path.name: _read_record(path) for path in sorted(self._folder.glob("*.json"))}
+        records = tuple(item for item in known.values() if isinstance(item, Record))
+        skipped = tuple((name, item) for name, item in known.items() if isinstance(item, str))
+        return Snapshot("", "local", _now(), records, skipped)
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _read_record(path: Path) -> Record | str:

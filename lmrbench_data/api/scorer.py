@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import reprlib
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,20 +13,23 @@ from typing import Any
 from lmrbench_evaluate.predictions.prediction import FORMS, Prediction
 from lmrbench_evaluate.predictions.reading import prediction_of
 from lmrbench_evaluate.predictions.sources import BadRow, raw_rows
+from lmrbench_evaluate.runs.engine import Conditions, job_verdict
 from lmrbench_evaluate.runs.evaluation import select
 from lmrbench_evaluate.sandbox import Kind, open_sandbox
 from lmrbench_evaluate.sandbox.zygotes import Isolation
-from lmrbench_evaluate.verdict.decode import Frame
-from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
+from lmrbench_evaluate.verdict.decode import Frame, StreamError
 from lmrbench_evaluate.verdict.expected import read_expected
-from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
+from lmrbench_evaluate.verdict.verdict import Status
 
-from ..base.errors import ArgumentError, InfraError, InputError
+from ..base.errors import ArgumentError, InfraError, InputError, LoadError
 from ..base.settings import Settings, option
 from ..base.suggestions import did_you_mean
 from ..dataset.load import load_rows, other_config
 from ..dataset.rows import DatasetRow
 from ..loader import Config
+
+#: The end of two messages.
+_OWN_PROCESS = "it works only in the process that made it; make a Scorer in each worker process"
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class _Checked(Settings):
 
 class Scorer(contextlib.AbstractContextManager["Scorer"]):
     """Scores answers with libraries loaded once; a context manager, safe to use from several threads.
+
+    It belongs to the process that made it: a worker process makes its own.
 
         with lmr.Scorer(instances=["dpo-preference-loss"], workers=2) as scorer:
             [score] = scorer.score([{"instance_id": "dpo-preference-loss", "function": answer}])
@@ -95,17 +101,21 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
         """
         arguments: dict[str, Any] = {"instances": instances, "workers": workers, "seeds": seeds}
         checked = _Checked.of(**arguments, timeout_scale=timeout_scale)
-        self._rows = select(load_rows(dataset, config, checked.instances), checked.instances, ())
-        self._frames = {name: _chosen(row, checked.seeds) for name, row in self._rows.items()}
-        self._timeout_scale = checked.timeout_scale
+        try:
+            self._rows = select(load_rows(dataset, config, checked.instances), checked.instances, ())
+            self._frames = {name: _chosen(row, checked.seeds) for name, row in self._rows.items()}
+        except LoadError as error:
+            raise InputError(str(error)) from error
+        self._process = os.getpid()
         self._dataset = dataset
         self._stop = threading.Event()
         self._sandbox = open_sandbox(sandbox, isolation=isolation)
         with contextlib.ExitStack() as stack:
             stack.callback(self._sandbox.close)
             tags = {row["docker_image"] for row in self._rows.values()}
-            self._images = {tag: self._sandbox.prepare(tag) for tag in tags}
+            images = {tag: self._sandbox.prepare(tag) for tag in tags}
             stack.pop_all()
+        self._conditions = Conditions(images, (), checked.timeout_scale)
         self._pool = ThreadPoolExecutor(checked.workers, "lmrbench-scorer")
 
     def score(self, rows: Iterable[Mapping[str, Any]]) -> list[Score]:
@@ -116,7 +126,8 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
                 malformed.
 
         Raises:
-            InputError: a row is not a prediction, has no answer, or names an instance that this scorer does not have.
+            InputError: a row is not a prediction, has no answer, or names an instance that this scorer does not have;
+                or another process made the scorer.
             InfraError: the scorer was closed.
         """
         futures = self._submit(rows)
@@ -132,7 +143,12 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
         return list(await asyncio.gather(*map(asyncio.wrap_future, self._submit(rows))))
 
     def close(self) -> None:
-        """Stop all runs and remove the containers; calls in other threads return infra errors."""
+        """Stop all runs and remove the containers; calls in other threads return infra errors.
+
+        In a forked process it does nothing: the containers serve the process that made the scorer.
+        """
+        if os.getpid() != self._process:
+            return
         self._stop.set()
         self._sandbox.close()
         self._pool.shutdown(cancel_futures=True)
@@ -141,9 +157,15 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
         """Close it."""
         self.close()
 
+    def __reduce__(self) -> str:
+        """Refuse to be pickled."""
+        raise TypeError(f"cannot pickle a Scorer: {_OWN_PROCESS}")
+
     def _submit(self, rows: Iterable[Mapping[str, Any]]) -> list[Future[Score]]:
         if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
             raise ArgumentError("rows", f"must be a list of prediction rows, not {reprlib.repr(rows)}")
+        if os.getpid() != self._process:  # a fork has neither the threads nor the connections
+            raise InputError(f"process {self._process} made this Scorer: {_OWN_PROCESS}")
         if self._stop.is_set():
             raise InfraError("the scorer was closed")
         predictions = [self._prediction(place, row) for place, row in raw_rows(rows)]
@@ -176,23 +198,14 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
         return found
 
     def _score(self, prediction: Prediction) -> Score:
-        row = self._rows[prediction.instance_id]
-        try:
-            verdict = evaluate_prediction(
-                row,
-                prediction,
-                self._sandbox,
-                self._images[row["docker_image"]],
-                expected=self._frames[prediction.instance_id],
-                timeout_scale=self._timeout_scale,
-                stop=self._stop,
-            )
-        except InfraError as error:
-            verdict = Verdict.without_cases(Cause.ENGINE, str(error))
+        name = prediction.instance_id
+        verdict = job_verdict(
+            self._rows[name], prediction, self._sandbox, self._conditions, lambda: self._frames[name], self._stop
+        )
         core = [case.status is Status.PASSED for case in verdict.cases if case.core]
         failed = verdict.core_status is Status.INFRA_ERROR
         return Score(
-            prediction.instance_id,
+            name,
             reward=None if failed else sum(core) / len(core) if core else 0.0,
             reproduced=verdict.core_status is Status.PASSED,
             robust=verdict.status is Status.PASSED,
@@ -208,4 +221,8 @@ def _chosen(row: DatasetRow, seeds: Sequence[int]) -> list[Frame]:
     varying = {case["name"] for case in row["tests"]["cases"] if case["varies"]}
     if unknown := [seed for seed in seeds if isinstance(seed, bool) or seed not in known]:
         raise ArgumentError("seeds", f"{row['instance_id']} has no seed {unknown[0]!r}; it has {known}")
-    return [f for f in read_expected(row) if not seeds or f.seed in seeds or f.case not in varying]
+    try:
+        frames = read_expected(row)
+    except StreamError as error:
+        raise InputError(f"{row['instance_id']}: {error}; build or load the dataset again") from error
+    return [frame for frame in frames if not seeds or frame.seed in seeds or frame.case not in varying]

@@ -13,8 +13,11 @@ class ArgumentError(InputError):
     """An argument of a public function is wrong; the command line names its flag in place of the argument."""
 
     def __init__(self, argument: str, problem: str) -> None:
-        super().__init__(f"{argument}: {problem}")
+        super().__init__(argument, problem)  # both, so that a worker process can pickle it
         self.argument, self.problem = argument, problem
+
+    def __str__(self) -> str:
+        return f"{self.argument}: {self.problem}"
 
 
 class InfraError(LMRBenchError):

@@ -24,8 +24,8 @@ from ..tasks.task_folders import choose_folders, load_tasks
 from .options import MAINTAIN, BenchmarkFolder, ConfigOfNames, SandboxKind, TaskNames, Workers, Yes, tasks_and_drafts
 from .output import Json, emit, print_err, print_out, progress_bar
 
-#: CPU seconds of one run of a paper's experiments, on average.
-SECONDS_PER_RUN = 2.0
+#: Seconds of one run of a paper's experiments on an idle machine, on average, with the start of its sandbox.
+SECONDS_PER_RUN = 4.0
 
 app = typer.Typer(help="Record, check, build and publish the dataset.", no_args_is_help=True)
 
@@ -215,15 +215,22 @@ def private(
         raise ArgumentError("difficulty", f"must be {', '.join(DIFFICULTIES)} or all, not {difficulty!r}")
     tasks = tasks_and_drafts(choose_folders(names, benchmark) if names else None, benchmark)[0]
     tasks = [of_difficulty(task, difficulty) for task in tasks] if difficulty != "all" else tasks
+    tasks = [task for task in tasks if task.instances_of(config)]
     if runs := per_paper * experiment_runs(tasks, config):
-        minutes = math.ceil(runs * SECONDS_PER_RUN / workers / 60)
-        print_err(f"up to {runs} runs of experiments, about {minutes} min; a stopped command can be run again")
+        # One worker works on a paper.
+        minutes = math.ceil(runs * SECONDS_PER_RUN / min(workers, len(tasks)) / 60)
+        print_err(
+            f"up to {runs} runs of experiments, about {minutes} min on an idle machine, and as many more for each "
+            "combination that is skipped; a stopped command can be run again"
+        )
     with (
         open_sandbox(sandbox, benchmark) as place,
-        progress_bar("recording", shown=not as_json, kept=f"finished rows are in {out}") as progress,
+        progress_bar("recording", shown=not as_json, kept=f"rows that were finished are in {out}") as progress,
     ):
         made = make_private_set(out, tasks, config, seed, per_paper, place, workers=workers, progress=progress)
     sha256, papers = dataset_sha256(made), len({row["paper_title"] for row in made})
+    if len(made) < (wanted := per_paper * len(tasks)):
+        print_err(f"warning: {len(made)} of {wanted} rows: some papers have no other combination that gives a row")
     emit(
         {"folder": str(out), "rows": len(made), "sha256": sha256, "papers": papers},
         as_json,

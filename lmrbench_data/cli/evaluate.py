@@ -107,7 +107,7 @@ def variants(
     have minor errors, so CC and LC are both accepted. In the contract track, careless variants should be judged LC or
     LI, and plain ones are left out. Re-run the command to resume.
 
-    The installed package has no variants: run this in a clone of the repository, or name its folder with --benchmark.
+    The installed package has no variants: in a clone of the repository, add --benchmark benchmark.
 
     Example: lmrbench calibrate variants --model gpt-5 --each 2
     """

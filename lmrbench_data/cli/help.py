@@ -1,7 +1,10 @@
 """Help of the command line: commands under headings, and so the options of commands that have many."""
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
 from lmrbench_evaluate.runs.settings import EvaluationSettings
@@ -20,6 +23,9 @@ _PANELS = {
     "Sampling": {"samples", "temperature", *_SELECTION},
     "Evaluation": {"sandbox", "sandbox_workers", *EvaluationSettings.model_fields},
 }
+#: Type of Python in the help of typer → what a reader calls it.
+_TYPES = {"<str>": "<text>", "<list[str]>": "<text>", "<list[Path]>": "<path>", "<dir>": "<folder>"}
+_TYPES |= dict.fromkeys(("<int range>", "<float range>"), "<number>")
 
 
 class GroupedCommand(TyperCommand):
@@ -32,6 +38,21 @@ class GroupedCommand(TyperCommand):
 
 class GroupedHelp(TyperGroup):
     """A group whose help lists its commands under their headings, and the options of its own likewise."""
+
+    def __init__(self, **settings: Any) -> None:
+        """Replace the types of Python in the help of all parameters."""
+        super().__init__(**settings)
+        parameters: list[Any] = [item for command in (self, *self.commands.values()) for item in command.params]
+        for item in parameters:
+            item.display_type = functools.partial(_type_for_readers, item.display_type)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; a wrong value is described without the words of pydantic."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ").removeprefix("Input ")
+            raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write one table for each heading of options, then the commands."""
@@ -47,6 +68,11 @@ class GroupedHelp(TyperGroup):
             rows = headings.setdefault(heading if isinstance(heading, str) else "Commands", [])
             rows.append((name, command.get_short_help_str(limit=80)))
         _write(headings, formatter)
+
+
+def _type_for_readers(show: Callable[..., str], ctx: Any) -> str:
+    shown = show(ctx)
+    return _TYPES.get(shown, shown)
 
 
 def _write_options(command: Any, ctx: Any, formatter: Any) -> None:

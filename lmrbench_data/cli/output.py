@@ -6,10 +6,11 @@ import json
 import logging
 import os
 import signal
+import string
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,10 +22,14 @@ from ..base.text_table import Table
 from .flags import with_flags
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress as RichProgress
 
 #: Width of a table in a file or a pipe, where nothing is wrapped.
 PIPE_WIDTH = 1000
+#: In a table that lacks room, names, prose and headings are folded to no less than the first; numbers stay whole, and
+#: are shorter than names that begin with a digit.
+FOLD_WIDTH, NUMBER_WIDTH = 16, 24
 #: Seconds between two lines about a long job without a terminal.
 LOG_EVERY_S = 30.0
 
@@ -56,36 +61,89 @@ def print_err(line: str) -> None:
         print(visible(line), file=sys.stderr, flush=True)
 
 
+class _Column:
+    """A column of a table in a terminal: numbers stay whole; names, prose and headings fold."""
+
+    def __init__(self, cells: Sequence[str], *, is_first: bool) -> None:
+        from rich.cells import cell_len
+        from rich.text import Text
+
+        shown = [visible(cell) for cell in cells]
+        heading, *lengths = map(cell_len, shown)
+        widest = max(lengths, default=1)
+        starts = {cell[:1] for cell in shown[1:]}
+        self.texts = [Text(cell) for cell in shown]
+        self.width = max(heading, widest)
+        self.is_number = not is_first and widest <= NUMBER_WIDTH and starts <= {*string.digits, "-", "+"}
+        #: The narrowest that it may become.
+        self.least = min(self.width, FOLD_WIDTH)
+        if self.is_number:
+            word = max(map(cell_len, shown[0].split()), default=1)
+            self.least = max(widest, min(word, FOLD_WIDTH))
+
+
+def _fit(columns: Sequence[_Column], room: int) -> tuple[int, int]:
+    """Return how many columns name a row, and how many columns fit into this width, at least one more than these."""
+    names = next((place for place, column in enumerate(columns) if column.is_number), 1)
+    if _table_width(column.least for column in columns[: names + 1]) > room:
+        names = 1
+    fitting = names + 1
+    while fitting < len(columns) and _table_width(column.least for column in columns[: fitting + 1]) <= room:
+        fitting += 1
+    return names, fitting
+
+
+def _table_width(widths: Iterable[int]) -> int:
+    return 1 + sum(width + 3 for width in widths)
+
+
 def _print_table(title: str, table: "Table") -> None:
-    """Print a table; contents are never read as markup."""
+    """Print a table; contents are never read as markup. Columns without room follow in a second one, names repeated."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as RichTable
-    from rich.text import Text
 
-    header, rows = table
+    columns = [_Column(cells, is_first=not place) for place, cells in enumerate(zip(table[0], *table[1], strict=True))]
+    room = _console().width
+    names, fitting = _fit(columns, room)
+    block = columns[:fitting]
+    is_narrow = _table_width(column.width for column in block) > room
+    first, *others = block
+    is_first_whole = _table_width([first.width, *(column.least for column in others)]) <= room
     shown = RichTable(title=title or None, title_justify="left", box=SIMPLE_HEAD)
-    for number, name in enumerate(header):
-        numeric = number > 0 and all(row[number][:1].isdigit() or row[number][:1] in ("-", "+") for row in rows)
+    for column in block:
         shown.add_column(
-            Text(visible(name)), justify="right" if numeric else "left", overflow="fold", no_wrap=not number
+            column.texts[0],
+            justify="right" if column.is_number else "left",
+            overflow="fold",
+            width=column.least if is_narrow and column.is_number else None,
+            no_wrap=column is first and is_first_whole,
         )
-    for row in rows:
-        shown.add_row(*(Text(visible(cell)) for cell in row))
-    print_rich(shown)
+    for number in range(1, len(table[1]) + 1):
+        shown.add_row(*(column.texts[number] for column in block))
+    print_rich(shown, least_width=_table_width(column.least for column in block))
+    if fitting < len(columns):
+        _print_table(
+            "", ([*table[0][:names], *table[0][fitting:]], [[*row[:names], *row[fitting:]] for row in table[1]])
+        )
 
 
-def print_rich(item: Any) -> None:
-    """Print a renderable of rich, without colours where the output is piped."""
+def print_rich(item: Any, least_width: int = 0) -> None:
+    """Print a renderable of rich, without colours where the output is piped; a narrower terminal wraps its lines."""
+    terminal = _console()
+    terminal.width = max(terminal.width, least_width)
+    with terminal.capture() as capture:
+        terminal.print(item)
+    _write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+
+
+def _console() -> "Console":
     from rich.console import Console
 
     is_live, has_colours = sys.stdout.isatty(), not os.environ.get("NO_COLOR")
     # rich itself keeps bold and italics where NO_COLOR is set.
-    terminal = Console(
+    return Console(
         width=None if is_live else PIPE_WIDTH, color_system="auto" if is_live and has_colours else None, highlight=False
     )
-    with terminal.capture() as capture:
-        terminal.print(item)
-    _write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 
 
 def _write(text: str) -> None:

@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
+from ..base.errors import ArgumentError, LMRBenchError
 from ..base.hub_client import check_rights, open_hub
 from ..base.text import plural
 from .options import DatasetSpec, Workers, Yes
-from .output import Json, emit, print_err, print_out, progress_bar
+from .output import Json, emit, only_runs, print_err, print_out, progress_bar
 
 DATASET = "lmr-bench/lmr-bench"
 
@@ -115,13 +116,36 @@ def verify(
     emit(result, as_json)
 
 
-def space(folder: Annotated[Path, typer.Argument(help="New folder.", file_okay=False)]) -> None:
+def space(
+    folder: Annotated[Path, typer.Argument(help="New folder.", file_okay=False)] = Path("leaderboard"),
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option("--from", exists=True, help="Show this run, or the runs in this folder (repeatable)."),
+    ] = None,
+) -> None:
     """Write the files of the leaderboard Space into a folder.
 
-    README.md in the folder lists the settings of the Space.
+    README.md in the folder lists the settings of the Space. With --from, the leaderboard shows local runs, which nobody
+    has verified, in place of a results dataset.
 
-    Example: lmrbench space leaderboard && hf upload ORG/leaderboard leaderboard --type space
+    Example: lmrbench space leaderboard --from runs
     """
     from lmrbench_evaluate.hub.layout import write_space
+    from lmrbench_evaluate.hub.publication import local_record
+    from lmrbench_evaluate.runs.folder import RunFolder
 
-    print_out(f"written: {folder}, {plural(len(write_space(folder)), 'file')}")
+    records = []
+    for place in runs or ():
+        inside = [] if RunFolder(place).exists or not place.is_dir() else sorted(place.iterdir())
+        for path in only_runs([item for item in inside if item.is_dir()] or [place]):
+            try:
+                records.append(local_record(path))
+            except LMRBenchError as error:
+                print_err(f"skipped: {error}")
+    if runs and not records:
+        raise ArgumentError("from", "no run can be shown")
+    print_out(f"written: {folder}, {plural(len(write_space(folder, records)), 'file')}")
+    if records:
+        print_out(
+            f"{plural(len(records), 'run')} to show: in {folder}, `pip install -r requirements.txt && python app.py`"
+        )

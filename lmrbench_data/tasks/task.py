@@ -291,6 +291,7 @@ class Task:
     def variants(self, instance: Instance, kind: str) -> list[Path]:
         """Return the sorted `valid`, `plain`, `careless` or `wrong` variants: files, or folders of a method's files."""
         if not has_variants(self.folder.parent):
-            raise InputError("variants exist only in a checkout: git clone https://github.com/lmr-bench/lmr-bench")
+            fix = "git clone https://github.com/lmr-bench/lmr-bench, and add --benchmark benchmark there"
+            raise InputError(f"variants exist only in a checkout: {fix}")
         folder = self.folder / "variants" / instance.instance_id / kind
         return sorted(folder.glob("*/" if instance.configuration.is_method else "*.py"))

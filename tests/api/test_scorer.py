@@ -2,9 +2,15 @@
 
 import asyncio
 import contextlib
+import copy
+import gzip
+import hashlib
+import os
+import pickle
+import select
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +20,10 @@ import pytest
 
 import lmrbench_data as lmr
 from lmrbench_data.dataset.build import write_dataset
-from lmrbench_data.dataset.rows import golden_files_of
+from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.sandbox.base import Sandbox
-from support.toy import TOY_ANSWER, recorded_rows
+from support.toy import TOY_ANSWER, recorded_rows, stamped
 from support.toy_choices import add_toy_choices
 
 WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
@@ -195,3 +201,84 @@ def test_many_answers_lose_nothing_when_their_containers_are_killed(dataset: str
                 assert score.status == ("passed", "failed", "error")[number % 3]
         again = scorer.score([row(answer) for answer in answers])
     assert [score.status for score in again] == ["passed", "failed", "error"] * 10
+
+
+def _in_fork(work: Callable[[], object]) -> str:
+    """Return what `work` returns or raises in a forked worker; `no answer` if it hangs."""
+    reader, writer = os.pipe()
+    if not (child := os.fork()):
+        try:
+            answer = str(work())
+        except BaseException as error:
+            answer = f"{type(error).__name__}: {error}"
+        os.write(writer, answer.encode())
+        os._exit(0)
+    os.close(writer)
+    has_answered, _, _ = select.select([reader], [], [], 60)
+    answer = os.read(reader, 65536).decode() if has_answered else "no answer"
+    os.close(reader)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return answer
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("sandbox", "isolation"),
+    [
+        ("local", "container"),
+        pytest.param("docker", "shared", marks=pytest.mark.docker),
+        pytest.param("bwrap", "shared", marks=pytest.mark.bwrap),
+    ],
+)
+def test_a_forked_worker_is_told_to_make_its_own_scorer(dataset: str, sandbox: str, isolation: Any) -> None:
+    """Calls waited for ever for threads that only the parent has, and `close` ended the parent's containers."""
+
+    def make() -> lmr.Scorer:
+        return lmr.Scorer(dataset=dataset, sandbox=sandbox, isolation=isolation, seeds=[0])
+
+    def made_in_worker() -> str:
+        with make() as scorer:
+            return scorer.score([row(TOY_ANSWER)])[0].status
+
+    with make() as scorer:
+        assert scorer.score([row(TOY_ANSWER)])[0].reproduced
+        message = f"InputError: process {os.getpid()} made this Scorer: it works only in the process that made it; make"
+        for work in (lambda: scorer.score([row(WRONG)]), lambda: asyncio.run(scorer.ascore([row(WRONG)]))):
+            answer = _in_fork(work)
+            assert answer.startswith(message)
+            assert "\n" not in answer
+        assert _in_fork(scorer.close) == "None"
+        assert _in_fork(made_in_worker) == "passed"
+        assert scorer.score([row(TOY_ANSWER)])[0].reproduced
+
+
+def test_pickling_says_to_make_a_scorer_in_each_worker(scorer: lmr.Scorer) -> None:
+    for copies in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match=r"cannot pickle a Scorer: .* make a Scorer in each worker process"):
+            copies(scorer)
+    error = pickle.loads(
+        pickle.dumps(lmr.ArgumentError("seeds", "none"))
+    )  # a pool hangs on an error that it cannot read
+    assert (str(error), error.argument) == ("seeds: none", "seeds")
+
+
+@pytest.mark.parametrize("column", ["repo_archive", "tests_archive"])
+def test_a_damaged_row_gives_no_reward(toy_row: DatasetRow, tmp_path: Path, column: str) -> None:
+    """An exception ended the whole batch."""
+    data = gzip.compress(b"no archive")
+    damaged = stamped(toy_row, **{column: data}, repo_sha256=hashlib.sha256(data).hexdigest())
+    write_dataset([damaged], tmp_path / "damaged", load_benchmark())
+    with lmr.Scorer(dataset=str(tmp_path / "damaged"), isolation="container", sandbox="local") as scorer:
+        [score] = scorer.score([row(TOY_ANSWER)])
+    assert (score.status, score.reward) == ("infra_error", None)
+    assert score.reason.startswith("the dataset's row cannot be read: ")
+
+
+def test_a_dataset_that_cannot_be_read_is_an_input_error(toy_row: DatasetRow, tmp_path: Path) -> None:
+    data = b"no recording"
+    recording = {**toy_row["recording"], "sha256": hashlib.sha256(data).hexdigest()}
+    write_dataset([stamped(toy_row, expected=data, recording=recording)], tmp_path / "damaged", load_benchmark())
+    for name, message in (("damaged", "^toy-scale: not a recording .* dataset again$"), ("missing", "no such folder")):
+        with pytest.raises(lmr.InputError, match=message):
+            lmr.Scorer(dataset=str(tmp_path / name), isolation="container", sandbox="local")

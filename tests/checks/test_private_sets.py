@@ -101,7 +101,7 @@ def test_a_stopped_private_set_keeps_its_rows_and_resumes(
     command = ("dataset", "private", tmp_path / "out", "toy-method", "--per-paper", "2", *options)
     stopped = in_process(*command)
     assert (stopped.returncode, stopped.stderr.splitlines()[-1]) == (3, "error: the engine is gone")
-    assert " runs of experiments, about 1 min; " in stopped.stderr
+    assert "up to 36 runs of experiments, about 3 min on an idle machine, and as many more for each" in stopped.stderr
     [kept] = load_rows(tmp_path / "out", "underspecified")
     monkeypatch.setattr(private_sets, "_row", original)
     assert in_process(*command).returncode == 0
@@ -113,6 +113,21 @@ def test_a_stopped_private_set_keeps_its_rows_and_resumes(
     (tmp_path / "notes" / "mine.txt").touch()
     refused = in_process("dataset", "private", tmp_path / "notes", *options)
     assert "contains other files (mine.txt); use an empty folder" in refused.stderr
+
+
+def test_a_draw_without_rows_is_one_error_and_a_short_one_a_warning(
+    benchmark: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty dataset was written as if it were what the user asked for."""
+    options = ("--config", "counterfactual", "--seed", "7", "--benchmark", str(benchmark), "--sandbox", "local")
+    short = in_process("dataset", "private", tmp_path / "short", "--per-paper", "20", *options)
+    assert short.returncode == 0
+    assert "warning: 2 of 20 rows: some papers have no other combination that gives a row" in short.stderr
+    monkeypatch.setattr(private_sets, "_row", lambda *_: None)
+    empty = in_process("dataset", "private", tmp_path / "empty", *options)
+    assert empty.returncode == 1
+    assert empty.stderr.splitlines()[-1].startswith("error: no row can be drawn: the combinations that are left are")
+    assert not (tmp_path / "empty").exists()
 
 
 def test_without_rows_of_the_configuration_or_difficulty_there_is_nothing_to_draw(

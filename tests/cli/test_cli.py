@@ -75,6 +75,7 @@ def test_help_shows_every_word_of_every_text() -> None:
         for text in (command.help, *(getattr(item, "help", None) for item in command.params)):
             assert " ".join((text or "").split()).replace("- ", "-") in words, (path, text)
             seen += bool(text)
+        assert not re.search(r"<(str|int|float|dir|Path)\b|list\[| range>", shown), path
     assert seen > 60
 
 
@@ -99,7 +100,8 @@ MISTAKES: list[tuple[Sequence[str], int, str]] = [
     (["nonsense"], 2, "No such command 'nonsense'"),
     (["evaluate"], 2, "Missing argument"),
     (["evaluate", "gold", "masked"], 2, "unexpected extra argument"),
-    ([*TOY, "--workers", "0"], 2, "--workers"),
+    ([*TOY, "--workers", "0"], 2, "'--workers' / '-w': should be greater than or equal to 1"),
+    ([*TOY, "--engine", "mpi"], 2, "'--engine': 'mpi' is not one of 'threads', 'ray'"),
     (["dataset", "build", "--benchmark", "absent"], 2, "does not exist"),
     (["evaluate", "absent.jsonl"], 1, "'absent.jsonl': no such file"),
     (["evaluate", "empty"], 1, "'empty': is a directory"),

@@ -52,6 +52,28 @@ def test_report_ends_with_the_scores_and_has_colours_in_a_terminal_alone(
     assert ESCAPE not in in_terminal(60, "report", str(run))
 
 
+@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("length", [61, 117, 400])
+def test_long_names_leave_every_number_of_a_report(columns: int, length: int, tmp_path: Path) -> None:
+    """The names took the whole width, and rich dropped the columns of numbers."""
+    start = ("org/" + "checkpoint" * 40)[: length - 6]
+    models = [f"{start}-{end}" for end in ("first", "other", "third")]
+    rows = [
+        two_levels(instance, core, core, model=model, metadata={"input_tokens": 1234, "cost_usd": 0.5})
+        for model, core in zip(models, ("passed", "failed", "passed"), strict=True)
+        for instance in ("a-one", "a-two", "b-one", "b-two", "b-three")
+    ]
+    run = write_run(tmp_path / "run", rows, dataset="gone")
+    shown = plain(in_terminal(columns, "report", str(run)))
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= columns
+    printed = in_process("report", str(run)).stdout
+    numbers = re.compile(r"(?<!\S)[-+(]?\d\S*")
+    assert sorted(numbers.findall(shown)) == sorted(numbers.findall(printed))
+    folded = "".join(line.split("   ")[0].strip() for line in shown.partition("Unit-test accuracy")[2].splitlines())
+    assert [model in folded for model in models] == [True] * 3
+
+
 def test_tasks_are_listed_in_one_line_each_on_80_columns() -> None:
     lines = plain(in_terminal(80, "tasks", "list")).splitlines()
     assert max(map(len, lines)) <= 80

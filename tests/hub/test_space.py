@@ -16,10 +16,13 @@ from selenium.common.exceptions import NoSuchElementException, StaleElementRefer
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
+import lmrbench_data as lmr
 from lmrbench_evaluate.hub.record import Record
 from support.browser import LOW_CONTRAST
+from support.command_line import in_process
 from support.hub_server import Fault, Hub
 from support.space_app import PATIENCE_S, ROOT, SPACE, make_entry, make_record, record_files, served_space
+from support.toy import TOY_ANSWER
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -211,6 +214,32 @@ def test_a_full_board_fits_each_screen_in_light_and_dark(board: Leaderboard) -> 
             assert len({round(edge["x"]) for edge in edges}) == 1
             assert len({round(edge["x"] + edge["width"]) for edge in edges}) == 1
     board.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_group_sees_its_own_runs_without_a_dataset(
+    evaluate: Callable[..., lmr.Run], hub: Hub, tmp_path: Path, browser: "Chrome"
+) -> None:
+    row = {"instance_id": "toy-scale", "goal_file": TOY_ANSWER, "model_name_or_path": "our-model", "track": "paper"}
+    evaluate([row], tmp_path / "runs" / "ours")
+    evaluate([{**row, "track": "unstated"}], tmp_path / "runs" / "trackless")
+    (tmp_path / "runs" / "notes").mkdir()
+    done = in_process("space", "board", "--from", "runs")
+    assert done.returncode == 0, done.stderr
+    assert "runs/trackless: 1 of 1 row without a track" in done.stderr
+    assert "1 run to show" in done.stdout
+    [path] = (tmp_path / "board" / "local").iterdir()
+    with served_space(hub, REPO, tmp_path, [Record.model_validate_json(path.read_bytes())]) as address:
+        board = Leaderboard(hub, address, browser)
+        board.go()
+        board.until(lambda: "our-model" in board.text("#ranking-paper"))
+        assert "Local runs, which nobody has verified" in board.text("#state")
+        assert not board.find("#ranking-paper .run a")
+
+
+def test_without_a_run_to_show_there_is_no_board(tmp_path: Path) -> None:
+    done = in_process("space", tmp_path / "board", "--from", tmp_path)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "error: --from: no run can be shown")
+    assert not (tmp_path / "board").exists()
 
 
 def test_card_of_the_space_is_valid() -> None:

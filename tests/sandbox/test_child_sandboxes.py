@@ -164,15 +164,34 @@ class Boaster(Foreign):
     official = True
 
 
-def test_sandbox_opens_by_its_import_path() -> None:
+def down() -> Sandbox:
+    raise RuntimeError("the batch system\nis down")
+
+
+def unlicensed() -> Sandbox:
+    raise InfraError("no licence")
+
+
+def test_sandbox_opens_by_its_import_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    (tmp_path / "leaving.py").write_text("raise SystemExit\n")
     with open_sandbox(f"{__name__}:Foreign") as sandbox:
         assert sandbox.name == "foreign"
     for path, problem in {
         f"{__name__}:Boaster": "claims to be official, but only `docker` is",
-        f"{__name__}:nothing": "cannot be imported",
-        "no.such.module:Sandbox": "cannot be imported",
-        f"{__name__}:Path": "lacks prepare, run",
+        f"{__name__}:nothing": r"must be a callable that returns a Sandbox \(AttributeError: ",
+        "no.such.module:Sandbox": r"\(ModuleNotFoundError: ",
+        "broken:Sandbox": r"\(ZeroDivisionError: ",
+        "leaving:Sandbox": r"\(SystemExit: ",
+        "os:sep": r"'os:sep': must be a callable that returns a Sandbox \(TypeError: 'str' object is not callable\)",
+        "os:getpid": "returns int, which is not a Sandbox: it lacks prepare, run",
+        "os:open": r"\(TypeError: ",
+        f"{__name__}:down": r"\(RuntimeError: the batch system is down\)$",
+        f"{__name__}:Path": "returns PosixPath, which is not a Sandbox: it lacks prepare, run",
         "pathlib:Path.cwd": "expected auto, docker, bwrap, local, or an import path",
     }.items():
         with pytest.raises(InputError, match=problem):
             open_sandbox(path)
+    with pytest.raises(InfraError, match="no licence"):
+        open_sandbox(f"{__name__}:unlicensed")

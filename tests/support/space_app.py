@@ -101,9 +101,9 @@ def record_files(*records: Record) -> dict[str, bytes]:
 
 
 @contextlib.contextmanager
-def served_space(hub: Hub, results_repo: str, folder: Path) -> Iterator[str]:
-    """Run the app on the results dataset of a loopback Hub and yield its address."""
-    write_space(folder / "space")
+def served_space(hub: Hub, results_repo: str, folder: Path, local: Sequence[Record] = ()) -> Iterator[str]:
+    """Run the app on the results dataset of a loopback Hub, or on local records, and yield its address."""
+    write_space(folder / "space", local)
     (folder / "space" / "lmrbench_data.py").write_text("raise ImportError('a Space has no such package')\n")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -105,7 +105,8 @@ def test_wheel_without_variants_is_one_line(command: str, wheel: Path, tmp_path:
     done = run(sys.executable, "-c", code, *command.split(), cwd=tmp_path, env=bare_environment(wheel))
     assert done.returncode == 1, done.stderr
     assert [line for line in done.stderr.splitlines() if not line.startswith("warning: the `local`")] == [
-        "error: variants exist only in a checkout: git clone https://github.com/lmr-bench/lmr-bench"
+        "error: variants exist only in a checkout: git clone https://github.com/lmr-bench/lmr-bench, and add "
+        "--benchmark benchmark there"
     ]
 
 

@@ -48,8 +48,8 @@ def make_private_set(
         progress: receives a step for each row, and for each run of a paper's experiments.
 
     Raises:
-        InputError: the folder holds something else, no task has such instances, a reference failed, or a recording of
-            an option is out of date.
+        InputError: the folder holds something else, no task has such instances, no combination gives a row, a
+            reference failed, or a recording of an option is out of date.
         InfraError: the machinery failed.
     """
     refuse_foreign(out)
@@ -75,6 +75,9 @@ def make_private_set(
                     made[row["instance_id"]] = row
                     if row is not earlier.get(row["instance_id"]):
                         save({**earlier, **made})
+    if not made:
+        reason = "the combinations that are left are published, or their tables do not single them out"
+        raise InputError(f"no row can be drawn: {reason}; draw for other papers or another difficulty")
     save(made)
     return list(made.values())
 
@@ -86,9 +89,9 @@ def of_difficulty(task: Task, difficulty: str) -> Task:
 
 
 def experiment_runs(tasks: Sequence[Task], config: str) -> int:
-    """Return how often the papers' experiments run for one private row of each task."""
-    items = [(task, item) for task in tasks for item in task.instances_of(config)[:1]]
-    return sum(count_runs(task, item) for task, item in items if item.tables)
+    """Return how often the papers' experiments run at most for one private row of each task, if none is skipped."""
+    counts = [[count_runs(task, item) for item in task.instances_of(config) if item.tables] for task in tasks]
+    return sum(max(runs, default=0) for runs in counts)
 
 
 class _Steps:

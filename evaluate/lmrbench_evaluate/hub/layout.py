@@ -40,6 +40,8 @@ ALLOWED = {
 NEEDED = ("run.json", "predictions.jsonl")
 #: The modules that the Space gets a copy of: they import nothing of ours.
 SPACE_MODULES = (names, record_format, stats)
+#: Folder of the Space with the records of local runs.
+LOCAL = "local"
 #: Limits of a run: what the leaderboard can show.
 MAX_ROWS, MAX_ENTRIES, MAX_SAMPLES = 50_000, 100, 1000
 _PUBLISHED_FACTS = (
@@ -145,8 +147,12 @@ def table_faults(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return faults
 
 
-def write_space(folder: Path) -> list[Path]:
-    """Write everything that a Space repository needs into a folder, new or empty; return the files."""
+def write_space(folder: Path, local: Sequence[Record] = ()) -> list[Path]:
+    """Write everything that a Space repository needs into a folder, new or empty; return the files.
+
+    Args:
+        local: records to show in place of those of a results dataset.
+    """
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder}: is not an empty folder; name a new one, or remove it")
     sources = {path.name: path for path in sorted((cards_folder() / "space").iterdir()) if path.is_file()}
@@ -155,4 +161,6 @@ def write_space(folder: Path) -> list[Path]:
         sources[f"base/{path.name}"] = path
     for name, source in sources.items():
         write_atomically(folder / name, source.read_bytes())
+    for record in local:
+        write_atomically(folder / LOCAL / f"{record.run_id}.json", record.model_dump_json().encode())
     return [folder / name for name in sources]

@@ -7,7 +7,10 @@ runs never touch the same file.
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import now
@@ -36,8 +39,10 @@ from .layout import (
     read_records,
     record_path,
     shown,
+    table_faults,
 )
 from .record import JUDGED, Choices, Entry, Record, Score, Task, TaskResult
+from .submission import Submission
 from .verify import Verification, is_memorised
 
 if TYPE_CHECKING:
@@ -111,6 +116,27 @@ def _comment(record: Record, url: str) -> str:
             lines += ["", text, "", *(f"    {row}" for row in rows[:MAX_LINES])]
             lines += ["", f"{len(rows) - MAX_LINES} more."] if len(rows) > MAX_LINES else []
     return "\n".join(lines)
+
+
+def local_record(folder: Path) -> Record:
+    """Return the record of a run on this machine, which nobody has verified.
+
+    Raises:
+        InputError: the folder is not a whole run, or the leaderboard cannot show it.
+        LoadError: the dataset of the run is gone.
+    """
+    run = RunFolder(folder)
+    facts, rows = run.facts, list(run.rows())
+    run.require_predictions()
+    if faults := table_faults(rows):
+        raise InputError(f"{folder}: {'; '.join(faults)}")
+    submission = Submission("", 0, "", "", facts["run_id"], facts["dataset_sha256"], {})
+    try:
+        record = make_record(Verification(submission, folder, run.dataset_rows(), rows, []), "")
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"]))
+        raise InputError(f"{folder}: the leaderboard cannot show its {place}") from error
+    return record.model_copy(update={"verified_at": facts.get("finished_at") or record.verified_at})
 
 
 def make_record(verified: Verification, verified_by: str) -> Record:

@@ -133,7 +133,7 @@ def find_variants(
                         name = f"{kind}/{path.stem}"
                         variants.append(Prediction(item.instance_id, name, "function", text, track=track))
     if not variants:
-        fix = "the installed package has none: clone the repository and name its folder `benchmark`"
+        fix = "the installed package has none: in a clone of the repository, add --benchmark benchmark"
         raise ArgumentError("benchmark", f"there are no variants of these tasks; {fix}")
     return variants
 

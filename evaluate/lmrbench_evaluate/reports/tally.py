@@ -136,7 +136,7 @@ class Tally:
 
     @property
     def has_category(self) -> int:
-        """Number of rows with a category of the judge."""
+        """Number of rows to which the judge gave a category; 0 if it judged none."""
         return sum(self.judged[name] for name in BEST_FIRST)
 
     @property

@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 from typing import Literal, get_args
 
-from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
+from lmrbench_data.base.errors import ArgumentError, InfraError, InputError, LMRBenchError
+from lmrbench_data.base.text import one_line
 
 from .base import Sandbox
 from .zygotes import ISOLATIONS, SHARED, Isolation
@@ -28,7 +29,7 @@ def open_sandbox(kind: str, benchmark: Path | None = None, isolation: Isolation 
 
     Raises:
         InfraError: Docker was requested and no daemon answers, or `bwrap` and it does not work on this machine.
-        InputError: the kind or the isolation is unknown, or the path cannot be imported.
+        InputError: the kind or the isolation is unknown, or the path names no callable that returns a sandbox.
     """
     if isolation not in ISOLATIONS:
         raise ArgumentError("isolation", f"{isolation!r} is unknown; one of: {', '.join(ISOLATIONS)}")
@@ -62,10 +63,14 @@ def _open_path(path: str) -> Sandbox:
     module, _, name = path.partition(":")
     try:
         sandbox: Sandbox = getattr(importlib.import_module(module), name)()
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"sandbox {path!r}: cannot be imported ({error})") from error
+    except LMRBenchError:
+        raise
+    except (Exception, SystemExit) as error:
+        reason = f"{type(error).__name__}: {one_line(error)[:300]}"
+        raise InputError(f"sandbox {path!r}: must be a callable that returns a Sandbox ({reason})") from error
     if missing := [part for part in ("prepare", "run", "close", "name", "official") if not hasattr(sandbox, part)]:
-        raise InputError(f"sandbox {path!r}: lacks {', '.join(missing)}")
+        kind = type(sandbox).__name__
+        raise InputError(f"sandbox {path!r}: returns {kind}, which is not a Sandbox: it lacks {', '.join(missing)}")
     if sandbox.official:
         raise InputError(f"sandbox {path!r}: claims to be official, but only `docker` is; set `official = False`")
     return sandbox
