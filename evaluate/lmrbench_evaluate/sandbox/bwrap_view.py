@@ -128,9 +128,8 @@ def _loader(program: Path) -> list[Path]:
     if not content.startswith(b"\x7fELF\x02\x01"):
         return []
     [table] = struct.unpack_from("<Q", content, 32)
-    size, count = struct.unpack_from("<2H", content, 54)
-    for header in range(table, table + size * count, size):
-        kind, _, offset, _, _, length = struct.unpack_from("<2I4Q", content, header)
+    [count] = struct.unpack_from("<H", content, 56)
+    for kind, _, offset, _, _, length in struct.iter_unpack("<2I4Q16x", content[table : table + 56 * count]):
         if kind == 3:
             path = Path(os.fsdecode(content[offset : offset + length].rstrip(b"\0")))
             return [path.parent.resolve() / path.name]
