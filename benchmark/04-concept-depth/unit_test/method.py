@@ -39,7 +39,7 @@ def random_labels(seed: int, count: int, share: float = 0.5) -> np.ndarray:
 def make_llm(seed: int) -> LLM:
     """An untrained model in float64, with larger weights than the initial ones, and gains other than one.
 
-    Each weight is a number of float32: some processors round a float64 to half precision by way of float32, others at once.
+    Each weight is a number of float32, since some processors round a float64 to half precision by way of float32.
     """
     llm = LLM(DataProcessing("cities").lessons(), seed)
     llm.model.double().eval()
