@@ -79,6 +79,8 @@ def _altered(task: Task, item: Instance, facts: Mapping[str, Any]) -> Attempt:
             note = " (published)" if option == choice.published else ""
             otherwise.append(f"{choice.name}: {option or 'none of the options'}{note}")
     reader = "with a shell" if facts["shell"] else "without a shell"
+    if facts.get("told_where"):
+        reader += ", told where"
     return Attempt(item, reader, facts["reproduced"], choices, ", ".join(otherwise), facts.get("cpu_s"))
 
 

@@ -200,7 +200,9 @@ def draw_readers(_browser: Browser, folder: Path) -> None:
         attempts = [
             attempt
             for attempt in read_attempts(load_tasks())
-            if attempt.cpu_s is not None and attempt.instance.difficulty == difficulty
+            if attempt.cpu_s is not None
+            and attempt.instance.difficulty == difficulty
+            and attempt.reader == "with a shell"
         ]
         predictions, results = [], []
         for number, attempt in enumerate(attempts):  # each counts once, so it stands for an instance

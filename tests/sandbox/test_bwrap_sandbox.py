@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -55,6 +56,20 @@ def test_files_of_this_machine_are_hidden(bwrap_sandbox: Sandbox, image: str) ->
     assert found == ([], ["torch", "numpy"])
 
 
+def test_loader_of_the_interpreter_is_among_the_files_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On ARM, it is outside the folder of libraries; without it, no program starts."""
+    (tmp_path / "usr-lib").mkdir()
+    (tmp_path / "lib").symlink_to("usr-lib")
+    name = f"{tmp_path}/lib/ld-linux-aarch64.so.1\0".encode()
+    header = b"\x7fELF\x02\x01" + bytes(26) + struct.pack("<Q14xHH6x", 64, 56, 2)
+    table = struct.pack("<56x2I4Q16x", 3, 4, 64 + 2 * 56, 0, 0, len(name))
+    (tmp_path / "python3").write_bytes(header + table + name)
+    monkeypatch.setattr(sys, "_base_executable", str(tmp_path / "python3"), raising=False)
+    loader = str(tmp_path / "usr-lib" / "ld-linux-aarch64.so.1")
+    words = bwrap_view.system_mounts()
+    assert ("--ro-bind", loader, loader) in zip(words, words[1:], words[2:], strict=False)
+
+
 def test_kernel_refuses_leaks_between_runs(bwrap_sandbox: Sandbox) -> None:
     """And not only for lack of rights: keyrings, memory without an owner, a hypervisor, other namespaces."""
     found = _output(
@@ -81,10 +96,12 @@ def test_kernel_refuses_leaks_between_runs(bwrap_sandbox: Sandbox) -> None:
             call(lambda: mmap.mmap(os.open("/dev/zero", os.O_RDWR), 4096)),
         ]
         mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
-        if os.uname().machine == "x86_64":
-            refused.append(libcall("syscall", 250, 0, -3, 0))  # keyctl
-            refused.append(libcall("syscall", 41, (1 << 32) | 40, 1, 0))  # of socket, the kernel reads half
-            refused.append(libcall("syscall", 56, 0x10000000 | 17, 0, 0, 0, 0))  # clone
+        numbers = {"x86_64": (250, 41, 56), "aarch64": (219, 198, 220)}
+        if os.uname().machine in numbers:
+            keyctl, open_socket, clone = numbers[os.uname().machine]
+            refused.append(libcall("syscall", keyctl, 0, -3, 0))
+            refused.append(libcall("syscall", open_socket, (1 << 32) | 40, 1, 0))  # the kernel reads half of the family
+            refused.append(libcall("syscall", clone, 0x10000000 | 17, 0, 0, 0, 0))
         return [abs(error) for error in refused]
         """,
     )

@@ -37,12 +37,16 @@ def random_labels(seed: int, count: int, share: float = 0.5) -> np.ndarray:
 
 
 def make_llm(seed: int) -> LLM:
-    """An untrained model in float64, with larger weights than the initial ones, and gains other than one."""
+    """An untrained model in float64, with larger weights than the initial ones, and gains other than one.
+
+    Each weight is a number of float32, since some processors round a float64 to half precision by way of float32.
+    """
     llm = LLM(DataProcessing("cities").lessons(), seed)
     llm.model.double().eval()
     with torch.no_grad():
         for number, parameter in enumerate(llm.model.parameters()):
             parameter.add_(0.1 * tensor(100 * seed + number, *parameter.shape))
+            parameter.copy_(parameter.float())
     return llm
 
 
@@ -169,11 +173,11 @@ def case_converging_point(seed):
 @goal("quantise")
 @compare(rtol=1e-6, atol=1e-8)
 def case_quantise(seed):
-    """Matrices whose rows differ in size, in single and double precision."""
+    """Matrices whose rows differ in size, in single and double precision; all weights are numbers of float32."""
     results = {}
     for bits in (16, 8, 6, 3, 2):
-        weights = [tensor(seed + bits + k, 5, 7) * torch.logspace(-2, 1, 5)[:, None].double() for k in range(2)]
-        results[f"{bits}"] = [quantise(weights[0], bits), quantise(weights[1].T.float(), bits)]
+        weights = [(tensor(seed + bits + k, 5, 7) * torch.logspace(-2, 1, 5)[:, None]).float() for k in range(2)]
+        results[f"{bits}"] = [quantise(weights[0].double(), bits), quantise(weights[1].T, bits)]
     return results
 
 

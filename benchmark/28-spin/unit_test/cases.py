@@ -24,10 +24,13 @@ def make_trainer(**settings: float | str) -> SPINTrainer:
 
 
 def random_logps(seed: int, size: int, dtype: torch.dtype = torch.float32) -> Logps:
-    """Policy real, policy generated, opponent real, opponent generated, with margins of a few nats, as in training."""
+    """Policy real, policy generated, opponent real, opponent generated, with margins of a few nats, as in training.
+
+    They are drawn in float64: normal numbers in float32 differ from processor to processor.
+    """
     generator = torch.Generator().manual_seed(seed)
-    levels = -10 - 4 * torch.rand(2, size, generator=generator, dtype=dtype)
-    policy, opponent = levels + 2 * torch.randn(2, 2, size, generator=generator, dtype=dtype)
+    levels = -10 - 4 * torch.rand(2, size, generator=generator, dtype=torch.float64)
+    policy, opponent = (levels + 2 * torch.randn(2, 2, size, generator=generator, dtype=torch.float64)).to(dtype)
     return *policy, *opponent
 
 

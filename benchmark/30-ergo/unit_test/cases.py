@@ -60,6 +60,14 @@ def case_more_classes(seed):
 
 
 @core
+@compare(rtol=1e-4, atol=1e-5)
+def case_leading_axes(seed):
+    """Pairs in a grid, with labels in the same grid, as the docstring and the instruction say; the mean and the sum."""
+    batch = random_batch(seed, 4, 6, classes=3)
+    return [with_gradient(focal_loss([0.2, 1.5, 3.0], 2, 3, average), *batch) for average in (True, False)]
+
+
+@core
 @compare(rtol=1e-3, atol=1e-6)
 def case_model(seed):
     """Loss and gradients of the whole model on two documents, one of them with a single pair."""

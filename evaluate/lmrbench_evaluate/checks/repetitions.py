@@ -1,4 +1,4 @@
-"""Repeat a reference on seeds as runs draw them: in another process, on two threads, and on other processors.
+"""Repeat a reference on seeds as runs draw them: in another process, on two threads, and on older processors.
 
 A reference that is not deterministic fails honest answers at random. One that needs most of its tolerance on another
 processor fails them there.
@@ -6,6 +6,7 @@ processor fails them there.
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.rows import DatasetRow
@@ -19,14 +20,18 @@ from ..verdict.tolerance import Comparison
 
 #: A tolerance is at least this many times what processors and threads change.
 HEADROOM = 20
-#: Processors with older instruction sets → variables that make PyTorch and its libraries use no newer ones.
-PROCESSORS = {
-    "with AVX2": {"ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"},
-    "without AVX": {
-        "ATEN_CPU_CAPABILITY": "default",
-        "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
-        "ONEDNN_MAX_CPU_ISA": "SSE41",
-    },
+CPU_INFORMATION = Path("/proc/cpuinfo")
+#: Older processor → the instruction set that a machine needs to stand in for it (ARM has neither), and variables that
+#: make PyTorch and its libraries use no newer one.
+_PROCESSORS = {
+    "with AVX2": (
+        "avx2",
+        {"ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"},
+    ),
+    "without AVX": (
+        "sse4_2",
+        {"ATEN_CPU_CAPABILITY": "default", "MKL_ENABLE_INSTRUCTIONS": "SSE4_2", "ONEDNN_MAX_CPU_ISA": "SSE41"},
+    ),
 }
 _SEEDS = 2
 
@@ -36,8 +41,8 @@ def repetition_errors(
 ) -> Mapping[str, str]:
     """Return the name of each repetition and its error; empty if the reference returned the same.
 
-    The same process conditions must give the same bits. Two threads and other processors must stay within a
-    twentieth of each case's tolerance.
+    The same process conditions must give the same bits. Two threads and older processors, where this machine can stand
+    in for them, must stay within a twentieth of each case's tolerance.
 
     Raises:
         InfraError: the machinery failed.
@@ -59,8 +64,10 @@ def repetition_errors(
         name = "two threads"
         # Threads are slow on tiny tensors where cores are scarce.
         errors[name] = _too_wide(_difference(first, record(threads=2, timeout_scale=5.0), narrow))
-        for name, variables in PROCESSORS.items():
-            errors[name] = _too_wide(_difference(first, record(environment=variables, timeout_scale=5.0), narrow))
+        instructions = CPU_INFORMATION.read_text().split() if CPU_INFORMATION.exists() else []
+        for name, (needed, variables) in _PROCESSORS.items():
+            if needed in instructions:
+                errors[name] = _too_wide(_difference(first, record(environment=variables, timeout_scale=5.0), narrow))
     except InputError as error:
         errors[name] = str(error)
     return errors

@@ -6,6 +6,7 @@ names together with those that they need, in a virtual environment of their own.
 """
 
 import os
+import struct
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
@@ -31,7 +32,7 @@ def system_mounts(own: Path | None = None) -> list[str]:
     python = Path(os.path.realpath(_interpreter()))
     folders = [Path(name) for name in _system_folders()]
     folders += [Path(part) for part in os.environ.get(FOLDERS_VARIABLE, "").split(":") if part]
-    for path in (*_standard_library(), python):
+    for path in (*_standard_library(), python, *_loader(python)):
         if not any(path.is_relative_to(folder) for folder in folders):
             folders.append(path)
     words = [word for folder in folders for word in _shown(folder)]
@@ -119,6 +120,20 @@ def _standard_library() -> list[Path]:
     bases |= {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
     folders = [Path(sysconfig.get_path(name, vars=bases)) for name in ("stdlib", "platstdlib")]
     return folders if sys.base_prefix == "/usr" else [Path(sys.base_prefix, "lib"), *folders]
+
+
+def _loader(program: Path) -> list[Path]:
+    """Return the loader that a 64-bit ELF program names (PT_INTERP); on ARM, it is outside the folder of libraries."""
+    content = program.read_bytes()
+    if not content.startswith(b"\x7fELF\x02\x01"):
+        return []
+    [table] = struct.unpack_from("<Q", content, 32)
+    [count] = struct.unpack_from("<H", content, 56)
+    for kind, _, offset, _, _, length in struct.iter_unpack("<2I4Q16x", content[table : table + 56 * count]):
+        if kind == 3:
+            path = Path(os.fsdecode(content[offset : offset + length].rstrip(b"\0")))
+            return [path.parent.resolve() / path.name]
+    return []
 
 
 def _hidden(folders: Iterable[Path], own: Path | None) -> Iterator[Path]:
