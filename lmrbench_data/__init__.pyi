@@ -34,7 +34,7 @@ def evaluate(
     sandbox: Literal["auto", "docker", "bwrap", "local"] | str | Sandbox | Engine = "auto",
     progress: Progress | None = None,
     categories: list[str] | tuple[str, ...] = (),
-    isolation: Literal["container", "shared"] = "container",
+    isolation: Literal["shared", "container"] = "shared",
     workers: int | None = None,
     timeout_scale: float = 1.0,
     fresh_seeds: int = 0,
