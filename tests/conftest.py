@@ -39,8 +39,8 @@ hypothesis.settings.load_profile("ours")
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip tests of third-party agents; keep only as many of a test's parameters as its `sampled` mark allows.
 
-    Of each family of attacks, all run in fresh containers, two in bubblewrap and one in each shared sandbox, whose
-    runner is the same.
+    Of each family of attacks, all run in Docker, two in bubblewrap, and one in sandboxes for a single answer, whose code
+    is the same.
     All parameters run in depth, or if a test is named.
     """
     if not os.environ.get("LMRBENCH_TEST_AGENTS"):
@@ -73,7 +73,7 @@ def _turn(item: pytest.Item) -> tuple[bool, bool, bool, int]:
     while an image is built for Docker, and no process starts a long test when the rest have nothing left to do.
     """
     needs = {mark.name for mark in item.iter_markers()} | {*getattr(item, "fixturenames", ())}
-    shares = "browser" in needs or _wall(item).endswith("_shared")
+    shares = "browser" in needs or bool(_wall(item))
     limit = item.get_closest_marker("timeout")
     return bool(needs & {"docker", "docker_sandbox"}), "bwrap" not in needs, not shares, -limit.args[0] if limit else 0
 
@@ -87,7 +87,7 @@ def _wall(item: pytest.Item) -> str:
 def _most(item: pytest.Item) -> int:
     """Return how many parameters of a test run behind its wall; 0 for all."""
     wall = _wall(item)
-    if wall == "bwrap" or wall.endswith("_shared"):
+    if wall and wall != "docker":
         return 2 if wall == "bwrap" else 1
     mark = item.get_closest_marker("sampled")
     return int(mark.args[0]) if mark else 0
@@ -141,25 +141,17 @@ def _started(kind: Callable[[], Sandbox]) -> Iterator[Sandbox]:
     sandbox.close()
 
 
-def _real(kind: str, needed: str) -> Iterator[Sandbox]:
+def _real(kind: str, isolation: Any = "shared") -> Iterator[Sandbox]:
     """Open a sandbox. Without what it needs, the test fails in CI and is skipped elsewhere."""
-    from lmrbench_data.base.errors import InfraError
     from lmrbench_evaluate.sandbox import open_sandbox
 
-    try:
-        sandbox = open_sandbox(kind)
-    except InfraError as error:
-        if IN_CI:
-            pytest.fail(f"CI needs {needed}: {error}")
-        pytest.skip(str(error))
-    yield sandbox
-    sandbox.close()
+    yield from _started(lambda: open_sandbox(kind, isolation=isolation))
 
 
 @pytest.fixture(scope="session")
 def docker_sandbox() -> Iterator[Sandbox]:
     """The real engine."""
-    yield from _real("docker", "a Docker engine")
+    yield from _real("docker")
 
 
 @pytest.fixture(scope="session")
@@ -178,59 +170,44 @@ def _image_for_docker(request: pytest.FixtureRequest) -> None:
 @pytest.fixture(scope="session")
 def bwrap_sandbox() -> Iterator[Sandbox]:
     """Real bubblewrap."""
-    yield from _real("bwrap", "bubblewrap")
+    yield from _real("bwrap")
 
 
-#: Where zygotes run.
-ZYGOTES = [pytest.param("docker", marks=pytest.mark.docker), pytest.param("bwrap", marks=pytest.mark.bwrap)]
+@pytest.fixture(scope="session")
+def docker_container_sandbox() -> Iterator[Sandbox]:
+    """The real engine, with a container for each answer."""
+    yield from _real("docker", "container")
 
 
-def _another(request: pytest.FixtureRequest, wall: str) -> Any:
-    """Return a new sandbox of a kind; bubblewrap tries the imports of an environment, which take seconds, once."""
-    known: Any = request.getfixturevalue(f"{wall}_sandbox")
-    made = type(known)()
-    if wall == "bwrap":
-        made._packages = known._packages
-    return made
+@pytest.fixture(scope="session")
+def bwrap_container_sandbox() -> Iterator[Sandbox]:
+    """Real bubblewrap, started for each answer."""
+    yield from _real("bwrap", "container")
 
 
-def _shared(request: pytest.FixtureRequest, wall: str) -> Iterator[Sandbox]:
-    from lmrbench_evaluate.sandbox.shared import SharedSandbox
+#: Sandboxes with walls.
+WALLS = [pytest.param("docker", marks=pytest.mark.docker), pytest.param("bwrap", marks=pytest.mark.bwrap)]
 
-    with SharedSandbox(_another(request, wall)) as sandbox:
+
+@pytest.fixture(params=WALLS)
+def wall(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A sandbox that no other test uses, of each kind in turn."""
+    with type(request.getfixturevalue(f"{request.param}_sandbox"))() as sandbox:
         yield sandbox
 
 
-@pytest.fixture(scope="session")
-def docker_shared_sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    """Answers of their own walls in containers of the real engine."""
-    yield from _shared(request, "docker")
-
-
-@pytest.fixture(scope="session")
-def bwrap_shared_sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    """Answers of their own walls in real bubblewrap."""
-    yield from _shared(request, "bwrap")
-
-
-@pytest.fixture(params=ZYGOTES)
-def wall(request: pytest.FixtureRequest) -> Any:
-    """A sandbox of its own for zygotes, of each kind in turn."""
-    return _another(request, request.param)
-
-
-@pytest.fixture(scope="session", params=ZYGOTES)
+@pytest.fixture(scope="session", params=WALLS)
 def shared_sandbox(request: pytest.FixtureRequest) -> Sandbox:
-    """Each sandbox whose answers share loaded libraries, in turn."""
-    sandbox: Sandbox = request.getfixturevalue(f"{request.param}_shared_sandbox")
+    """Each sandbox that runs many answers, in turn."""
+    sandbox: Sandbox = request.getfixturevalue(f"{request.param}_sandbox")
     return sandbox
 
 
 #: The walls that attacks run against.
-WALLS = [*ZYGOTES, *(pytest.param(f"{param.values[0]}_shared", marks=param.marks) for param in ZYGOTES)]
+LIVES = [*WALLS, *(pytest.param(f"{param.values[0]}_container", marks=param.marks) for param in WALLS)]
 
 
-@pytest.fixture(scope="session", params=WALLS)
+@pytest.fixture(scope="session", params=LIVES)
 def walled_sandbox(request: pytest.FixtureRequest) -> Sandbox:
     """Each sandbox that promises isolation, in turn."""
     sandbox: Sandbox = request.getfixturevalue(f"{request.param}_sandbox")
