@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base.archive import read_tree
+from ..base.archive import matching, read_tree
 from ..base.errors import InputError
 from ..base.paths import benchmark_folder
 from ..base.strict_yaml import check, read_yaml
@@ -86,7 +86,7 @@ def load_environments(benchmark: Path | None = None) -> dict[str, Environment]:
     if not parent.is_dir():
         raise InputError(f"{parent}: missing; create it with a folder for each image")
     found = {}
-    for folder in sorted(filter(Path.is_dir, parent.iterdir())):
+    for folder in filter(Path.is_dir, matching(parent, "*")):
         for name in ("Dockerfile", "requirements.txt", "environment.yaml"):
             if not (folder / name).is_file():
                 raise InputError(f"{folder / name}: missing; add it to the environment")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ..base.archive import matching
 from ..base.configurations import CONFIGURATIONS, Configuration
 from ..base.errors import InputError
 from ..base.paths import has_variants
@@ -293,4 +294,4 @@ class Task:
         if not has_variants(self.folder.parent):
             raise InputError("variants exist only in a checkout: git clone https://github.com/lmr-bench/lmr-bench")
         folder = self.folder / "variants" / instance.instance_id / kind
-        return sorted(folder.glob("*/" if instance.configuration.is_method else "*.py"))
+        return matching(folder, "*/" if instance.configuration.is_method else "*.py")

@@ -39,6 +39,8 @@ from lmrbench_data.loader import (
 )
 from lmrbench_data.tasks.manifest import Benchmark, load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
+from lmrbench_evaluate.checks.lint import lint_tasks
+from lmrbench_evaluate.checks.proved import proofs
 from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.toy import stamped
@@ -108,6 +110,23 @@ def test_two_builds_are_byte_identical(toy_benchmark: Path, tmp_path: Path, loca
     assert contents(first).keys() == {*FILES} - {data_file(config) for config in CONFIGS if config != FUNCTION}
     assert identity[:12] in done.stdout
     assert identity == dataset_sha256(load_rows(first))
+
+
+def test_files_of_other_systems_change_nothing(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    record(toy_benchmark, local_sandbox)
+    [task] = load_tasks(benchmark=toy_benchmark)
+    before = rows_of(toy_benchmark), proofs(task), lint_tasks(benchmark=toy_benchmark)
+    for path in [toy_benchmark, *toy_benchmark.rglob("*")]:
+        beside = [f"._{path.name}", f"{path.name}:Zone.Identifier"] if path != toy_benchmark else []
+        for name in beside:
+            path.with_name(name).write_bytes(b"\0\5\x16\7" + b"\xb0\xff" * 20)
+        if path.is_dir():
+            for name in (".DS_Store", "Thumbs.db", "Desktop.ini", "__MACOSX/._x.py", "@eaDir/x.py", "@eaDir/task.yaml"):
+                (path / name).parent.mkdir(exist_ok=True)
+                (path / name).write_bytes(b"\xff")
+    [task] = load_tasks(benchmark=toy_benchmark)
+    assert (rows_of(toy_benchmark), proofs(task), lint_tasks(benchmark=toy_benchmark)) == before
+    assert record(toy_benchmark, local_sandbox) == "up to date"
 
 
 def test_a_recording_belongs_to_the_task_it_was_made_from(toy_benchmark: Path, local_sandbox: Sandbox) -> None:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from lmrbench_data.base.archive import matching
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.base.problems import Problem
@@ -135,11 +136,11 @@ def _orphan_problems(task: Task) -> Iterator[Problem]:
     problem = functools.partial(Problem, task.name)
     known = {item.instance_id for item in task.every_instance}
     recorded = known | {item.instance_id for item in task.options}
-    for path in sorted((task.folder / "variants").glob("[!._]*")):
+    for path in matching(task.folder / "variants", "[!._]*"):
         if path.name not in known:
             names = ", ".join(sorted(known))
             yield problem(f"variants/{path.name}", f"belongs to no instance; rename it to one of: {names}")
-    for path in sorted((task.folder / RECORDED).glob("*")):
+    for path in matching(task.folder / RECORDED, "*"):
         if path.name.partition(".")[0] not in recorded:
             yield problem(f"{RECORDED}/{path.name}", "belongs to no instance; delete it and record again")
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Self
 
+from lmrbench_data.base.archive import matching
 from lmrbench_data.base.configurations import CARELESS, PLAIN, VALID, WRONG
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.base.problems import Problem, Severity
@@ -163,7 +164,7 @@ def variant_files(task: Task, method: Instance, folder: Path) -> dict[str, str]:
         InputError: a file of the variant is not a goal file, is not Python, or defines no goal function.
     """
     files = task.golden_files(method)
-    for file in sorted(folder.rglob("*.py")):
+    for file in matching(folder, "**/*.py"):
         path = file.relative_to(folder).as_posix()
         if path not in files:
             raise InputError(f"{file}: {path} is not a goal file; known are {', '.join(files)}")
