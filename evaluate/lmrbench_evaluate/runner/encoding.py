@@ -17,6 +17,8 @@ import sys
 from typing import Any
 
 MAX_DEPTH = 40
+#: NumPy's extended precision, which differs between processors → the type that stands for it.
+EXTENDED = {"g": "<f8", "G": "<c16"}
 
 
 class UnsupportedOutput(TypeError):
@@ -45,7 +47,7 @@ def _node(value: Any, arrays: list[bytes], depth: int) -> Any:
         return str.__str__(value)
     numpy, torch, pandas = (sys.modules.get(name) for name in ("numpy", "torch", "pandas"))
     if numpy is not None and isinstance(value, numpy.generic) and not isinstance(value, numpy.void):
-        return _node(numpy.generic.item(value), arrays, depth + 1)
+        return _scalar(numpy, value, arrays, depth)
     if isinstance(value, int):
         return {"int": int.__repr__(value)}
     if isinstance(value, float):
@@ -77,6 +79,14 @@ def _node(value: Any, arrays: list[bytes], depth: int) -> Any:
     if pandas is not None and isinstance(value, pandas.Series):
         return _series(value, arrays, depth)
     raise UnsupportedOutput(f"output of type {type(value).__module__}.{type(value).__qualname__}")
+
+
+def _scalar(numpy: Any, value: Any, arrays: list[bytes], depth: int) -> Any:
+    if isinstance(value, (numpy.datetime64, numpy.timedelta64)):  # `item` would lose their unit
+        return _array(numpy, numpy.asarray(value), arrays, depth)
+    if isinstance(value, (numpy.longdouble, numpy.clongdouble)):  # `item` would return them
+        value = numpy.generic.astype(value, EXTENDED[value.dtype.char])
+    return _node(numpy.generic.item(value), arrays, depth + 1)
 
 
 def _tensor(torch: Any, value: Any, arrays: list[bytes]) -> dict[str, Any]:
@@ -114,6 +124,7 @@ def _npy(array: Any) -> bytes:
     import numpy
 
     buffer = io.BytesIO()
+    dtype = EXTENDED.get(array.dtype.char) or array.dtype.newbyteorder("<")
     # asarray with order C keeps zero-dimensional arrays zero-dimensional (ascontiguousarray does not).
-    numpy.lib.format.write_array(buffer, numpy.asarray(array, order="C"), allow_pickle=False)
+    numpy.lib.format.write_array(buffer, numpy.asarray(array, dtype, order="C"), allow_pickle=False)
     return buffer.getvalue()
