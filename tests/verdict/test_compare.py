@@ -153,6 +153,24 @@ def test_times_of_numpy_keep_their_unit(text: str) -> None:
                 assert first_difference(through(value), through(other), EXACT)
 
 
+DAYS = pd.date_range("2024-01-01", periods=2)
+#: a frame or series with values that NumPy has no dtype for → the part that is named
+UNKNOWN_DTYPES = {
+    "column 't' of dtype datetime64[us, UTC]": pd.DataFrame({"v": [1, 2], "t": DAYS.tz_localize("UTC")}),
+    "index of dtype datetime64[us, Europe/Berlin]": pd.Series([1, 2], index=DAYS.tz_localize("Europe/Berlin")),
+    "index of dtype period[D]": pd.DataFrame({"v": [1, 2]}, index=DAYS.to_period()),
+    "column 'b' of dtype boolean": pd.DataFrame({"b": pd.array([True, None], "boolean")}),
+    "column names of dtype datetime64[us]": pd.DataFrame([[1, 2]], columns=DAYS),
+    "name of dtype Timestamp": pd.Series([1], name=DAYS[0]),
+}
+
+
+@pytest.mark.parametrize("part", UNKNOWN_DTYPES)
+def test_part_of_a_frame_that_cannot_leave_is_named_with_a_way_out(part: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(f"{part}: ") + ".*; return numbers, text .*, UTC without a zone"):
+        encode(UNKNOWN_DTYPES[part])
+
+
 # --- differences ------------------------------------------------------------------------------------------------------
 
 

@@ -71,11 +71,9 @@ def _node(value: Any, arrays: list[bytes], depth: int) -> Any:
     if numpy is not None and isinstance(value, numpy.ndarray):
         return _array(numpy, value, arrays, depth)
     if pandas is not None and isinstance(value, pandas.DataFrame):
+        names = _part("column names", value.columns.dtype, list(value.columns), arrays, depth)
         series = [_series(value.iloc[:, i], arrays, depth) for i in range(value.shape[1])]
-        columns = _node(list(value.columns), arrays, depth + 1)
-        return {
-            "frame": {"columns": columns, "index": _node(value.index.to_numpy(), arrays, depth + 1), "series": series}
-        }
+        return {"frame": {"columns": names, "index": _index(value, arrays, depth), "series": series}}
     if pandas is not None and isinstance(value, pandas.Series):
         return _series(value, arrays, depth)
     raise UnsupportedOutput(f"output of type {type(value).__module__}.{type(value).__qualname__}")
@@ -112,12 +110,25 @@ def _array(numpy: Any, value: Any, arrays: list[bytes], depth: int) -> dict[str,
 def _series(value: Any, arrays: list[bytes], depth: int) -> dict[str, Any]:
     return {
         "series": {
-            "name": _node(value.name, arrays, depth + 1),
-            "index": _node(value.index.to_numpy(), arrays, depth + 1),
-            "values": _node(value.to_numpy(), arrays, depth + 1),
+            "name": _part("name", type(value.name).__name__, value.name, arrays, depth),
+            "index": _index(value, arrays, depth),
+            "values": _part(f"column {value.name!r}", value.dtype, value.to_numpy(), arrays, depth),
             "dtype": str(value.dtype),
         }
     }
+
+
+def _index(value: Any, arrays: list[bytes], depth: int) -> Any:
+    return _part("index", value.index.dtype, value.index.to_numpy(), arrays, depth)
+
+
+def _part(place: str, dtype: Any, value: Any, arrays: list[bytes], depth: int) -> Any:
+    """Encode a part of a frame or series; an error names it."""
+    try:
+        return _node(value, arrays, depth + 1)
+    except UnsupportedOutput as error:
+        fix = "return numbers, text (.astype(str)) or, for times, UTC without a zone (.tz_convert(None))"
+        raise UnsupportedOutput(f"{place} of dtype {dtype}: {error}; {fix}") from None
 
 
 def _npy(array: Any) -> bytes:
