@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..base.jobs import Progress
-from ..base.text import visible
+from ..base.text import split_text, visible
 from ..base.text_table import Table
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def print_rich(item: Any) -> None:
     )
     with terminal.capture() as capture:
         terminal.print(item)
-    _write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+    _write("".join(f"{line.rstrip()}\n" for line in split_text(capture.get())))
 
 
 def _write(text: str) -> None:

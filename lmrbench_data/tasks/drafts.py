@@ -16,7 +16,7 @@ from ..base.errors import ArgumentError, InputError
 from ..base.files import write_atomically
 from ..base.paths import benchmark_folder, benchmark_option, has_variants
 from ..base.problems import Problem, Severity
-from ..base.text import cut
+from ..base.text import cut, split_text
 from ..loader import FUNCTION
 from .task import RECORDED, Task
 from .task_folders import load_tasks, task_folders
@@ -46,7 +46,7 @@ def todo_marks(folder: Path) -> Iterator[tuple[Path, int, str]]:
     for path in [*paths, *matching(folder, "variants/**/*.py")]:
         if not path.is_file():
             continue
-        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        for number, line in enumerate(split_text(path.read_text(encoding="utf-8", errors="replace")), start=1):
             if found := _TODO.search(line):
                 yield path, number, cut(line[found.end() :].strip(" :#"), 100)
 
