@@ -43,6 +43,11 @@ class Environment:
         block = itertools.takewhile(lambda line: not line.startswith("#"), lines[1:])
         return [line.strip() for line in block if line.strip()]
 
+    def libraries(self) -> list[str]:
+        """Return the names of all requirements, also of those that tasks may not import."""
+        text = (self.folder / "requirements.txt").read_text(encoding="utf-8")
+        return re.findall(r"^([\w.-]+)==", text, re.MULTILINE)
+
     def versions(self) -> str:
         """Return the versions of Python, as its Dockerfile names it, and of these packages, in words."""
         dockerfile = (self.folder / "Dockerfile").read_text(encoding="utf-8")

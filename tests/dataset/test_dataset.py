@@ -138,18 +138,24 @@ def test_a_recording_belongs_to_the_task_it_was_made_from(toy_benchmark: Path, l
     assert rows_of(toy_benchmark)[0]["expected"] == built[0]["expected"]
     edit(toy_benchmark, "task.yaml", "same sequence", "same order")
     assert record(toy_benchmark, local_sandbox) == "up to date"
-    for name, old, new in (
-        ("repo/helpers.py", "0.0", "0.5"),
-        ("unit_test/cases.py", "3.0", "4.0"),
-        ("task.yaml", "environment: torch-cpu", "environment: other"),
+    for name, old, new, changed in (
+        ("repo/helpers.py", "0.0", "0.5", "repo/helpers.py"),
+        ("unit_test/cases.py", "3.0", "4.0", "cases.py"),
+        ("task.yaml", "seeds: [0, 1]", "seeds: [0, 2]", "the seeds"),
+        ("task.yaml", "environment: torch-cpu", "environment: other", "the environment"),
     ):
         if new.endswith("other"):
             environments = toy_benchmark / "environments"
             shutil.copytree(environments / "torch-cpu", environments / "other")
         edit(toy_benchmark, name, old, new)
-        with pytest.raises(InputError, match="recorded before the task changed"):
+        with pytest.raises(InputError, match=rf": changed since it was recorded: {changed}; restore .*, or else run"):
             rows_of(toy_benchmark)
         edit(toy_benchmark, name, new, old)
+    path = toy_benchmark / TASK / "repo/README.md"
+    path.rename(path.with_name("kept.md"))
+    with pytest.raises(InputError, match=r"recorded: repo/README.md \(missing\), repo/kept.md; restore"):
+        rows_of(toy_benchmark)
+    path.with_name("kept.md").rename(path)
     assert rows_of(toy_benchmark) == built
 
 
@@ -168,7 +174,7 @@ def test_line_ends_that_git_converted_are_named_as_the_cause(toy_benchmark: Path
     with pytest.raises(InputError, match=cause):
         rows_of(toy_benchmark)
     edit(toy_benchmark, "repo/helpers.py", "0.0", "0.5")
-    with pytest.raises(InputError, match="recorded before the task changed"):
+    with pytest.raises(InputError, match="changed since it was recorded: the environment; restore"):
         rows_of(toy_benchmark)
     edit(toy_benchmark, "repo/helpers.py", "0.5", "0.0")
     convert("\n")
