@@ -30,13 +30,14 @@ from lmrbench_data.tasks.task_folders import read_tasks
 from ..sandbox.base import Sandbox
 from ..verdict.decode import StreamError
 from ..verdict.evaluator import evaluate_batch, evaluate_prediction, in_batches
+from ..verdict.verdict import Status
 from .choices import choice_problems, option_problems
 from .proved import proof_of, read_proofs, write_proofs
 from .repetitions import repetition_errors
 from .repository import repository_errors
 from .static import ReferenceLines, static_problems
 from .tables import table_errors
-from .trials import BEFORE, BROKEN, Finding, Must, Trial, make_trials
+from .trials import BEFORE, Finding, Must, Trial, make_trials
 from .trivial import note_on_seeds, note_on_trivial_answers
 
 
@@ -205,9 +206,9 @@ def _run_trials(checked: Plan, batch: Sequence[Trial], sandbox: Sandbox, image: 
     verdicts = evaluate_batch(row, [trial.prediction for trial in batch], sandbox, image, seeds=chosen)
     findings = []
     for trial, verdict in zip(batch, verdicts, strict=True):
-        # In a batch an answer stops at its first error; only a run alone shows whether it is broken in every case.
-        broken = any(case.detail.startswith(BROKEN) for case in verdict.cases)
-        if broken or not trial.must.holds(verdict):
+        # In a batch an answer stops at its first error; only a run alone shows whether another case notices it.
+        has_raised = any(case.status is Status.ERROR for case in verdict.cases)
+        if has_raised or not trial.must.holds(verdict):
             verdict = evaluate_prediction(row, trial.prediction, sandbox, image)
         findings.append(trial.judge(verdict))
     return findings

@@ -76,6 +76,7 @@ class Trial:
         # The reason is the core case that a wrong answer fails; breaking the contract as well proves nothing.
         misread = self.must is Must.FAIL_CORE and verdict.core_status is not Status.PASSED
         reason, error = verdict.reason(core=misread), ""
+        statuses = {case.status for case in verdict.cases if case.core}
         if verdict.status is Status.MALFORMED and self.must is Must.FAIL_CORE:
             error = f"cannot be applied, so it proves nothing: {reason}"
         elif not self.must.holds(verdict):
@@ -87,6 +88,8 @@ class Trial:
             error = self.must.value + cause
         elif misread and verdict.cases and all(case.detail.startswith(BROKEN) for case in verdict.cases):
             error = f"is broken code, not a misread method: {reason}"
+        elif self.name.startswith(f"{WRONG}/") and Status.ERROR in statuses <= {Status.ERROR, Status.PASSED}:
+            error = f"raises where it must return a wrong value, so it proves nothing: {reason}"
         return Finding.of(self.instance_id, self.name, error, reason, verdict.status, verdict.core_status)
 
 
