@@ -23,7 +23,7 @@ from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
 from ..base.errors import InputError
-from ..base.text import plural
+from ..base.text import plural, split_text
 from ..dataset.result_rows import ResultRow
 from ..generation.agents.agent_runs import TRAJECTORIES
 from ..original import facts
@@ -170,7 +170,7 @@ def _values(path: Path) -> Iterator[Mapping[str, Any]]:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return
-    for part in text.splitlines() if path.suffix == ".jsonl" else [text]:
+    for part in split_text(text) if path.suffix == ".jsonl" else [text]:
         try:
             value = json.loads(part)
         except (ValueError, RecursionError):  # not JSON, or the line at which the agent was killed

@@ -246,7 +246,7 @@ def goal_length(source: str, function: str) -> int:
     node = find_function(source, function).node
     if ast.get_docstring(node, clean=False) is not None:
         node.body.pop(0)
-    return len(ast.unparse(node).splitlines())
+    return ast.unparse(node).count("\n") + 1
 
 
 def original_measures() -> tuple[dict[str, dict[str, float]], list[str]]:

@@ -8,33 +8,53 @@ import io
 import stat
 import tarfile
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from ..loader import File, LoadError, check_path
 from .errors import InputError
 
-#: Left behind by running code; never part of a repository.
-IGNORED_PARTS = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".DS_Store", ".git"})
+#: Names in lower case of what running code, macOS, Windows, Linux and file servers leave behind.
+_LEFT_BEHIND = {
+    *("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".git"),
+    *(".ds_store", "__macosx", ".appledouble", ".appledb", ".appledesktop", ".apdisk", ".lsoverride", "icon\r"),
+    *(".localized", ".fseventsd", ".trashes", ".spotlight-v100", ".documentrevisions-v100", ".temporaryitems"),
+    *("thumbs.db", "ehthumbs.db", "desktop.ini", "$recycle.bin", "system volume information"),
+    *(".directory", "@eadir", "#recycle"),
+}
+#: The first is AppleDouble's, which macOS writes beside each file on a disk of another system.
+_LEFT_PREFIXES = ("._", ".nfs", ".fuse_hidden", ".trash-")
+#: Compiled Python, and the origin of a download, which Windows stores.
+_LEFT_ENDINGS = (".pyc", "zone.identifier")
+
+
+def is_left_behind(path: PurePath) -> bool:
+    """Return whether a relative path is a by-product of running code or of a system, never part of a repository."""
+    names = [part.lower() for part in path.parts]
+    return any(
+        name in _LEFT_BEHIND or name.startswith(_LEFT_PREFIXES) or name.endswith(_LEFT_ENDINGS) for name in names
+    )
+
+
+def matching(folder: Path, pattern: str) -> list[Path]:
+    """Return the sorted paths below a folder that match a pattern, except those that are left behind."""
+    return sorted(path for path in folder.glob(pattern) if not is_left_behind(path.relative_to(folder)))
 
 
 def read_tree(folder: Path) -> dict[str, File]:
-    """Read all regular files below `folder`, sorted by relative POSIX path, except caches.
+    """Read all regular files below `folder`, sorted by relative POSIX path, except those that are left behind.
 
     Raises:
         InputError: the folder contains a symbolic link, a special file or an unsafe name.
     """
     files: dict[str, File] = {}
-    for path in sorted(folder.rglob("*")):
-        relative = path.relative_to(folder)
-        if IGNORED_PARTS.intersection(relative.parts) or path.suffix == ".pyc":
-            continue
+    for path in matching(folder, "**/*"):
         mode = path.lstat().st_mode
         if stat.S_ISDIR(mode):
             continue
         if not stat.S_ISREG(mode):
             raise InputError(f"{path}: a link or a special file, which cannot be packed; remove it")
         try:
-            name = check_path(relative.as_posix())
+            name = check_path(path.relative_to(folder).as_posix())
         except LoadError as error:
             raise InputError(f"{str(folder)!r}: {error}") from error
         files[name] = File(path.read_bytes(), bool(mode & 0o111))

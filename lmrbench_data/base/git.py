@@ -8,6 +8,7 @@ disabled, so equal input gives equal output everywhere. Never pass a folder that
 import errno
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from .errors import InfraError
@@ -93,6 +94,22 @@ def run_git(
         reason = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit {done.returncode}"]
         raise GitError(f"git {arguments[0]}", reason[0][:300])
     return done.stdout
+
+
+def ignored_files(folder: Path, names: Sequence[str]) -> list[str]:
+    """Return the files of a user's folder that git, by the user's own rules, ignores and does not track.
+
+    Outside a repository, or without git, there are none.
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    # `./`, because git takes a name that begins with a colon for a pattern.
+    stdin = "".join(f"./{name}\0" for name in names).encode()
+    command = ["git", "-c", "core.fsmonitor=false", "check-ignore", "-z", "--stdin"]
+    try:
+        done = subprocess.run(command, cwd=folder, env=environment, input=stdin, capture_output=True, timeout=WALL_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return [name.removeprefix("./") for name in done.stdout.decode("utf-8", "replace").split("\0") if name]
 
 
 def empty_git_directory(path: Path) -> Path:

@@ -107,8 +107,8 @@ def parse(source: str) -> ast.Module:
 def find_function(source: str, qualified_name: str) -> Target:
     """Find the only definition of `qualified_name` (`f`, `Class.method`, `Outer.Inner.method`).
 
-    The search includes `if`, `try`, `with`, `match` and loops, but neither the bodies of functions nor stubs of
-    `@overload`.
+    The search includes `if`, `try`, `with`, `match` and loops, but neither the bodies of functions nor companions
+    (`is_companion`).
 
     Raises:
         SourceError: it is missing or defined twice, or the source cannot be parsed.
@@ -126,10 +126,20 @@ def find_function(source: str, qualified_name: str) -> Target:
     return functions[0]
 
 
-def is_overload(node: FunctionNode) -> bool:
-    """Return whether a definition is a stub for type checkers, below `@overload`."""
+def is_companion(node: FunctionNode) -> bool:
+    """Return whether a definition stands beside that of its name: a stub below `@overload`, a setter or a deleter."""
     names = (getattr(item, "attr", getattr(item, "id", "")) for item in node.decorator_list)
-    return "overload" in names
+    return "overload" in names or is_accessor(node)
+
+
+def is_accessor(node: ast.stmt) -> bool:
+    """Return whether a statement gives the property of its name a setter or a deleter."""
+    return isinstance(node, FunctionNode) and any(
+        isinstance(item, ast.Attribute)
+        and item.attr in ("setter", "deleter")
+        and getattr(item.value, "id", "") == node.name
+        for item in node.decorator_list
+    )
 
 
 def _definitions(body: list[ast.stmt], names: list[str], parents: tuple[ast.stmt, ...]) -> list[Target]:
@@ -138,7 +148,7 @@ def _definitions(body: list[ast.stmt], names: list[str], parents: tuple[ast.stmt
         if isinstance(node, _DEFINITIONS):
             if node.name != names[0]:
                 continue
-            if len(names) == 1 and isinstance(node, FunctionNode) and not is_overload(node):
+            if len(names) == 1 and isinstance(node, FunctionNode) and not is_companion(node):
                 found.append(Target(node, parents))
             elif len(names) > 1 and isinstance(node, ast.ClassDef):
                 found += _definitions(node.body, names[1:], (*parents, node))

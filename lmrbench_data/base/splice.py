@@ -18,7 +18,8 @@ from .source import (
     find_function,
     first_line,
     indentation,
-    is_overload,
+    is_accessor,
+    is_companion,
     newline_of,
     parse,
     reindent,
@@ -177,7 +178,7 @@ def _definitions(tree: ast.Module, name: str, names: Sequence[str] = ()) -> list
     """Return the definitions of a function at the top of code and in its class, those in the class first.
 
     A method may stand alone, if no other of `names` has its name, or without `names` in any end of its chain of
-    classes. Stubs of `@overload` do not count.
+    classes. Companions (`is_companion`) do not count.
     """
     *outer, last = name.split(".")
     has_namesake = any(other != name and other.rpartition(".")[2] == last for other in names)
@@ -192,7 +193,7 @@ def _definitions(tree: ast.Module, name: str, names: Sequence[str] = ()) -> list
         _Located(next(top for top in tree.body if first_line(top) <= node.lineno <= (top.end_lineno or 0)), body, node)
         for body in bodies
         for node in body
-        if isinstance(node, FunctionNode) and node.name == last and not is_overload(node)
+        if isinstance(node, FunctionNode) and node.name == last and not is_companion(node)
     ]
 
 
@@ -207,7 +208,9 @@ def _read(code: str, goal_function: str, place: Target) -> _Answer:
     [located] = places
     target, line = located.node, located.node.lineno
     above = [node for node in tree.body if (node.end_lineno or 0) < first_line(located.holder)]
-    below = [node for node in tree.body if first_line(node) > (located.holder.end_lineno or 0)]
+    below = [
+        node for node in tree.body if first_line(node) > (located.holder.end_lineno or 0) and not is_accessor(node)
+    ]
     members: list[ast.stmt] = []
     if located.is_method:
         imports = [node for node in located.body if isinstance(node, ast.Import | ast.ImportFrom)]

@@ -1,4 +1,4 @@
-"""Read hand-written YAML strictly: duplicate keys, unknown keys and numbers in place of text are errors.
+"""Read hand-written YAML strictly: duplicate or unknown keys, numbers in place of text or of another base are errors.
 
 Every error is one line with file, key and fix.
 """
@@ -12,12 +12,16 @@ from typing import Any
 
 from .errors import InputError
 
+_TAG = "tag:yaml.org,2002:"
+#: Numbers of base 8 and 60 in YAML 1.1.
+_OTHER_BASE = re.compile(r"[-+]?0[0-9_]+$|.*:")
+
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """Read the mapping in a YAML file.
 
     Raises:
-        InputError: it is missing, not YAML, not a mapping, or has a duplicate key.
+        InputError: it is missing, not YAML, not a mapping, or has a duplicate key or a number that YAML misreads.
     """
     import yaml
 
@@ -25,8 +29,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
     try:
         loader = parser(path.read_text(encoding="utf-8"))
         node = loader.get_single_node()
-        if repeated := next(_repeated_keys(node), None):
-            raise InputError(f"{path}: line {repeated.start_mark.line + 1}: duplicate key {repeated.value}")
+        if fault := next(_faults(node), None):
+            place, message = fault
+            raise InputError(f"{path}: line {place.start_mark.line + 1}: {message}")
         data = loader.construct_document(node) if node is not None else None
     except FileNotFoundError:
         raise InputError(f"{path}: missing; see CONTRIBUTING.md") from None
@@ -49,7 +54,8 @@ def check(data: Any, schema: str, path: Path) -> None:
         raise InputError(f"{path}: {''.join(parts).lstrip('.') or 'top level'}: {_explain(first)}")
 
 
-def _repeated_keys(node: Any) -> Iterator[Any]:
+def _faults(node: Any) -> Iterator[tuple[Any, str]]:
+    """Yield nodes that people read otherwise than YAML does, with the reason."""
     import yaml
 
     if isinstance(node, yaml.MappingNode):
@@ -57,12 +63,16 @@ def _repeated_keys(node: Any) -> Iterator[Any]:
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode):  # the constructor refuses others
                 if key.value in seen:
-                    yield key
+                    yield key, f"duplicate key {key.value}"
+                elif key.tag not in (f"{_TAG}str", f"{_TAG}merge"):
+                    yield key, f"key {key.value} is not text; put it in quotes"
                 seen.add(key.value)
-            yield from _repeated_keys(value)
+            yield from _faults(value)
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
-            yield from _repeated_keys(item)
+            yield from _faults(item)
+    elif node is not None and node.tag in (f"{_TAG}int", f"{_TAG}float") and _OTHER_BASE.match(node.value):
+        yield node, f"YAML reads {node.value} in base 8 or 60; write it without leading zeros or colons, or quote it"
 
 
 @functools.cache

@@ -1,5 +1,6 @@
 """Make untrusted text printable: replace invisible characters, join and shorten lines."""
 
+import re
 from collections.abc import Sequence
 
 #: Replacement for an invisible character.
@@ -18,6 +19,12 @@ def visible(text: object, keep: str = "\n\t") -> str:
 def one_line(text: object) -> str:
     """Join a text into one line without invisible characters."""
     return visible(" ".join(str(text).split()), keep="")
+
+
+def split_text(text: str) -> list[str]:
+    """Split a text at LF, CRLF and CR alone; `str.splitlines` also splits at U+2028, U+0085 and form feeds."""
+    *lines, last = re.split(r"\r\n?|\n", text)
+    return [*lines, last] if last else lines
 
 
 def error_line(error: Exception) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..base.jobs import Progress
-from ..base.text import visible
+from ..base.text import split_text, visible
 from ..base.text_table import Table
 from .flags import with_flags
 
@@ -133,7 +133,7 @@ def print_rich(item: Any, least_width: int = 0) -> None:
     terminal.width = max(terminal.width, least_width)
     with terminal.capture() as capture:
         terminal.print(item)
-    _write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+    _write("".join(f"{line.rstrip()}\n" for line in split_text(capture.get())))
 
 
 def _console() -> "Console":

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..base.archive import matching
 from ..base.errors import InputError
 from ..base.source import MalformedAnswerError, SourceError
 from ..base.splice import splice_functions
@@ -87,7 +88,7 @@ def _choice(folder: Path, name: str, facts: Mapping[str, Any], text: str, goals:
         raise InputError(
             f"{folder / 'method.yaml'}: choices.{name}: {file}::{unknown[0]} is not masked; add it to goals"
         )
-    code = {path.stem: read_text(path) for path in sorted(place.glob("*.py"))}
+    code = {path.stem: read_text(path) for path in matching(place, "*.py")}
     texts = {option: read_text(place / f"{option}.md") for option in code}
     if facts["published"] in code or len(code) + 1 < MIN_OPTIONS:
         fix = f"add at least {MIN_OPTIONS - 1} options (NAME.md, NAME.py) beside the published {facts['published']!r}"

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ..base.archive import matching
 from ..base.errors import ArgumentError, InputError
 from ..base.files import write_atomically
 from ..base.paths import benchmark_folder, benchmark_option, has_variants
 from ..base.problems import Problem, Severity
-from ..base.text import cut
+from ..base.text import cut, split_text
 from ..loader import FUNCTION
 from .task import RECORDED, Task
 from .task_folders import load_tasks, task_folders
@@ -29,7 +30,7 @@ def load_finished(benchmark: Path | None = None, config: str = FUNCTION) -> tupl
     benchmark = benchmark or benchmark_folder()
     folders = task_folders(benchmark)
     # A recorded task may be in a published dataset, so a build must not leave it out as a draft.
-    unrecorded = [folder for folder in folders if not any((folder / RECORDED).glob("*"))]
+    unrecorded = [folder for folder in folders if not matching(folder / RECORDED, "*")]
     drafts = [folder.name for folder in unrecorded if any(todo_marks(folder))]
     finished = [folder.name for folder in folders if folder.name not in drafts]
     lint = f"`lmrbench tasks lint{benchmark_option(benchmark)}` lists what is left to do"
@@ -41,11 +42,11 @@ def load_finished(benchmark: Path | None = None, config: str = FUNCTION) -> tupl
 
 def todo_marks(folder: Path) -> Iterator[tuple[Path, int, str]]:
     """Yield (file, line number, text) of each TODO in a task's texts, cases and variants."""
-    paths = [folder / "task.yaml", folder / "paper.md", *sorted(folder.glob("unit_test/**/*.py"))]
-    for path in [*paths, *sorted(folder.glob("variants/**/*.py"))]:
+    paths = [folder / "task.yaml", folder / "paper.md", *matching(folder, "unit_test/**/*.py")]
+    for path in [*paths, *matching(folder, "variants/**/*.py")]:
         if not path.is_file():
             continue
-        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        for number, line in enumerate(split_text(path.read_text(encoding="utf-8", errors="replace")), start=1):
             if found := _TODO.search(line):
                 yield path, number, cut(line[found.end() :].strip(" :#"), 100)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base.archive import read_tree, tar_bytes
+from ..base.archive import matching, read_tree, tar_bytes
 from ..base.errors import InputError
 from ..base.paths import benchmark_folder
 from ..base.strict_yaml import check, read_yaml
@@ -41,6 +41,11 @@ class Environment:
         lines = (self.folder / "requirements.txt").read_text(encoding="utf-8").splitlines()
         block = itertools.takewhile(lambda line: not line.startswith("#"), lines[1:])
         return [line.strip() for line in block if line.strip()]
+
+    def libraries(self) -> list[str]:
+        """Return the names of all requirements, also of those that tasks may not import."""
+        text = (self.folder / "requirements.txt").read_text(encoding="utf-8")
+        return re.findall(r"^([\w.-]+)==", text, re.MULTILINE)
 
     def versions(self) -> str:
         """Return the versions of Python, as its Dockerfile names it, and of these packages, in words."""
@@ -85,7 +90,7 @@ def load_environments(benchmark: Path | None = None) -> dict[str, Environment]:
     if not parent.is_dir():
         raise InputError(f"{parent}: missing; create it with a folder for each image")
     found = {}
-    for folder in sorted(filter(Path.is_dir, parent.iterdir())):
+    for folder in filter(Path.is_dir, matching(parent, "*")):
         for name in ("Dockerfile", "requirements.txt", "environment.yaml"):
             if not (folder / name).is_file():
                 raise InputError(f"{folder / name}: missing; add it to the environment")

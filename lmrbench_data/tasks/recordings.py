@@ -16,12 +16,15 @@ from ..base.archive import tar_bytes
 from ..base.errors import InputError
 from ..base.files import write_atomically
 from ..base.paths import benchmark_option
+from ..base.text import join_names
 from ..loader import FUNCTION, File
 from .experiments import Tables
 from .task import RECORDED, Instance, Task
 
 #: Version of the format: 2 has levels, and constant outputs once.
 FORM = "2"
+#: Characters of the hash of a file that a message may name.
+_SHORT_HASH = 12
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Recording:
     cpu: str
     tables: Tables = field(default_factory=dict)
     """Results of the experiments of an underspecified instance."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Hash of each file of the inputs; empty in recordings of earlier versions."""
 
     @property
     def sha256(self) -> str:
@@ -76,6 +81,23 @@ def _have_other_line_ends(task: Task, instance: Instance, image: str, inputs: st
     return False
 
 
+def _file_hashes(task: Task, instance: Instance) -> dict[str, str]:
+    contents = {name: bytes([file.executable]) + file.data for name, file in _files(task, instance).items()}
+    return {name: hashlib.sha256(content).hexdigest()[:_SHORT_HASH] for name, content in contents.items()}
+
+
+def _changed_inputs(task: Task, instance: Instance, recording: Recording) -> str:
+    """Name the inputs that differ from the recorded ones, as far as the recording tells."""
+    if recording.image != task.image_tag:
+        return "the environment"
+    if not recording.files:
+        return "files of repo/, the cases or the seeds"
+    recorded, present = recording.files, _file_hashes(task, instance)
+    changed = [name for name in sorted({*recorded, *present}) if recorded.get(name) != present.get(name)]
+    named = [name if name in present else f"{name} (missing)" for name in changed]
+    return join_names(named) or "the seeds"
+
+
 def read_recording(task: Task, instance: Instance) -> Recording:
     """Read the recording of an instance."""
     recording, inputs = _read(task, instance)
@@ -87,7 +109,9 @@ def read_recording(task: Task, instance: Instance) -> Recording:
             raise InputError(
                 f"{path}: {cause}; with `* -text` in {folder / '.gitattributes'}, check {folder} out again"
             )
-        raise InputError(f"{path}: was recorded before the task changed; {_command(task, instance)}")
+        changed = _changed_inputs(task, instance, recording)
+        restore = "restore what you did not change yourself (a clone lacks files that git ignores), or else"
+        raise InputError(f"{path}: changed since it was recorded: {changed}; {restore} {_command(task, instance)}")
     return recording
 
 
@@ -108,6 +132,7 @@ def write_recording(task: Task, instance: Instance, recording: Recording) -> Non
         "image": recording.image,
         "sandbox": recording.sandbox,
         "cpu": recording.cpu,
+        "files": _file_hashes(task, instance),
         "cases": [dict(case) for case in recording.cases],
         **({"tables": recording.tables} if recording.tables else {}),
     }
@@ -121,7 +146,8 @@ def _read(task: Task, instance: Instance) -> tuple[Recording, str]:
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         place = {name: str(facts[name]) for name in ("image", "sandbox", "cpu")}
-        recording = Recording(facts["cases"], outputs.read_bytes(), **place, tables=facts.get("tables", {}))
+        tables, files = facts.get("tables", {}), dict(facts.get("files", {}))
+        recording = Recording(facts["cases"], outputs.read_bytes(), **place, tables=tables, files=files)
         inputs, sha256 = str(facts["inputs_sha256"]), facts["outputs_sha256"]
     except FileNotFoundError:
         raise InputError(f"{path}: missing; {_command(task, instance)}") from None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ..base.archive import matching
 from ..base.configurations import CONFIGURATIONS, Configuration
 from ..base.errors import InputError
 from ..base.paths import has_variants
@@ -294,4 +295,4 @@ class Task:
             fix = "git clone https://github.com/lmr-bench/lmr-bench, and add --benchmark benchmark there"
             raise InputError(f"variants exist only in a checkout: {fix}")
         folder = self.folder / "variants" / instance.instance_id / kind
-        return sorted(folder.glob("*/" if instance.configuration.is_method else "*.py"))
+        return matching(folder, "*/" if instance.configuration.is_method else "*.py")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any
 
-from ..base.archive import read_tree
+from ..base.archive import matching, read_tree
 from ..base.errors import ArgumentError, InputError
 from ..base.paths import benchmark_folder, benchmark_option
 from ..base.source import SourceError
@@ -92,7 +92,7 @@ def read_tasks(
 def task_folders(benchmark: Path | None) -> list[Path]:
     """Return the sorted folders with a task.yaml; by default those of the installed benchmark."""
     benchmark = benchmark or benchmark_folder()
-    folders = sorted(path.parent for path in benchmark.glob("*/task.yaml"))
+    folders = [path.parent for path in matching(benchmark, "*/task.yaml")]
     if not folders:
         raise InputError(
             f"{benchmark}: contains no task folders (NN-slug/task.yaml); `lmrbench tasks new SLUG` makes one"

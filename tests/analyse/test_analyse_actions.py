@@ -83,7 +83,7 @@ RECORDS: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
                 {"kind": "MessageEvent", "source": "user", "id": "1"},
                 {"id": "2", **sdk("file_editor", kind="FileEditorAction", command="view", path="a")},
                 {"id": "3", **sdk("file_editor", kind="FileEditorAction", command="str_replace", path="a")},
-                {"id": "4", **sdk("terminal", kind="TerminalAction", command="ls")},
+                {"id": "4", **sdk("terminal", kind="TerminalAction", command="printf 'x\u2028y' # \x85")},
                 {"id": "4o", "kind": "ObservationEvent", "source": "environment", "tool_name": "terminal"},
                 {"id": "5", **sdk("think", kind="ThinkAction")},
                 {"id": "6", **sdk("task_tracker", kind="TaskTrackerAction", command="plan")},
@@ -104,7 +104,11 @@ def test_actions_of_a_record_follow_the_mapping_of_the_paper(name: str, tmp_path
     for path, content in files.items():
         place = tmp_path / path
         place.parent.mkdir(exist_ok=True)
-        lines = [json.dumps(item) for item in content] if path.endswith(".jsonl") else [json.dumps(content)]
+        lines = (
+            [json.dumps(item, ensure_ascii=False) for item in content]
+            if path.endswith(".jsonl")
+            else [json.dumps(content)]
+        )
         place.write_text("\n".join(lines) + "\n" + '{"cut": ' * path.endswith(".jsonl"))
     (tmp_path / "output.json").write_text("no JSON at all")
     assert count_actions(tmp_path) == Counter(wanted)

@@ -17,12 +17,13 @@ from lmrbench_evaluate.checks.check import check_tasks
 from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.checks.repository import repository_errors
 from lmrbench_evaluate.checks.static import ReferenceLines, static_problems
+from lmrbench_evaluate.checks.trials import Finding, Must, Trial
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_batch
 from lmrbench_evaluate.verdict.expected import read_expected
-from lmrbench_evaluate.verdict.verdict import Status
+from lmrbench_evaluate.verdict.verdict import CaseResult, Status, Verdict
 from support import warm_cli
 from support.toy import TOY_ANSWER, attempt_in, recorded_rows
 from support.toy_check import LMRBENCH, TASK, check, edit
@@ -138,6 +139,17 @@ def test_each_bad_variant_is_reported_with_its_reason(toy_benchmark: Path) -> No
     for name, (_, message) in BAD_VARIANTS.items():
         where = "/".join(Path(name).parts[-2:])
         assert any(line.startswith(f"error: toy-scale: {where}: {message}") for line in lines), lines
+
+
+def test_wrong_variant_that_only_raises_proves_nothing() -> None:
+    def finding(*statuses: Status) -> Finding:
+        cases = [CaseResult(f"c{number}", 0, status, "ValueError: no") for number, status in enumerate(statuses)]
+        trial = Trial("toy", "wrong/x.py", Prediction("toy", "check", "function", "x"), Must.FAIL_CORE)
+        return trial.judge(Verdict(max(statuses), cases, "", 0.0))
+
+    assert "raises where it must return a wrong value, so it proves nothing" in finding(Status.ERROR).message
+    assert finding(Status.PASSED, Status.ERROR).is_error
+    assert not finding(Status.FAILED, Status.ERROR).is_error
 
 
 def faults(folder: Path, instance: str = "toy-scale") -> dict[str, str]:
@@ -311,7 +323,7 @@ def test_broken_task_does_not_hide_others(toy_benchmark: Path, local_sandbox: Sa
     findings = list(check_tasks(load_tasks(benchmark=toy_benchmark), local_sandbox))
     [stale] = [item for item in findings if item.subject == "toy-scale"]
     assert (stale.where, stale.is_error) == ("recording", True)
-    assert f"task changed; run `lmrbench dataset record 90-toy --benchmark {toy_benchmark}`" in stale.message
+    assert f"or else run `lmrbench dataset record 90-toy --benchmark {toy_benchmark}`" in stale.message
     assert [item.where for item in findings if item.subject == "toy-copy" and not item.is_error] != []
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -88,6 +89,35 @@ FORGOTTEN: dict[str, tuple[tuple[str, str, str] | Callable[[Path], object], str,
         lambda task: shutil.copy(task / WRONG / "not_rescaled.py", task / WRONG / "other.py"),
         f"{WRONG}/other.py",
         "same code as wrong/not_rescaled.py; delete one",
+    ),
+    "ignored_by_git": (
+        lambda task: [
+            subprocess.run(["git", "init", "--quiet"], cwd=task.parent, check=True),
+            (task / "repo/.gitignore").write_text("*.json\n"),
+            [(task / f"repo/{name}.json").write_text("{}") for name in ("kept", "lost")],
+            subprocess.run(["git", "add", "--force", f"{TASK}/repo/kept.json"], cwd=task.parent, check=True),
+        ],
+        "",
+        "git ignores repo/lost.json, which a clone will lack; keep such files with `git add --force`",
+    ),
+    **{
+        f"module_{name}": (
+            lambda task, name=name: (
+                (task / "repo" / name).parent.mkdir(exist_ok=True)  # type: ignore[misc]
+                or ((task / "repo" / name).write_text("X = 1\n") and None)
+            ),
+            f"repo/{name.partition('/')[0]}",
+            "has the name of a module of Python, a library or the runner; rename it",
+        )
+        for name in ("tokenize.py", "email/__init__.py", "torch.py", "sklearn.py", "dateutil.py", "encoding.py")
+    },
+    "helper_of_cases": (
+        lambda task: [
+            make(task, ("unit_test/cases.py", "import torch\n", "import torch\nfrom tools import draw\n")),
+            [(task / f"unit_test/{name}").write_text("") for name in ("tools.py", "__init__.py", "README.md")],
+        ],
+        "unit_test/tools.py",
+        "is not there when the cases run, which are one file; move it into the cases",
     ),
     "syntax": ((f"{WRONG}/x.py", "", "# Wrong.\ndef nucleus_filter(x:\n"), f"{WRONG}/x.py", "syntax error in line 2"),
 }

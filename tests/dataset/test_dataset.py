@@ -40,6 +40,8 @@ from lmrbench_data.loader import (
 )
 from lmrbench_data.tasks.manifest import Benchmark, load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
+from lmrbench_evaluate.checks.lint import lint_tasks
+from lmrbench_evaluate.checks.proved import proofs
 from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.toy import stamped
@@ -111,6 +113,23 @@ def test_two_builds_are_byte_identical(toy_benchmark: Path, tmp_path: Path, loca
     assert identity == dataset_sha256(load_rows(first))
 
 
+def test_files_of_other_systems_change_nothing(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    record(toy_benchmark, local_sandbox)
+    [task] = load_tasks(benchmark=toy_benchmark)
+    before = rows_of(toy_benchmark), proofs(task), lint_tasks(benchmark=toy_benchmark)
+    for path in [toy_benchmark, *toy_benchmark.rglob("*")]:
+        beside = [f"._{path.name}", f"{path.name}:Zone.Identifier"] if path != toy_benchmark else []
+        for name in beside:
+            path.with_name(name).write_bytes(b"\0\5\x16\7" + b"\xb0\xff" * 20)
+        if path.is_dir():
+            for name in (".DS_Store", "Thumbs.db", "Desktop.ini", "__MACOSX/._x.py", "@eaDir/x.py", "@eaDir/task.yaml"):
+                (path / name).parent.mkdir(exist_ok=True)
+                (path / name).write_bytes(b"\xff")
+    [task] = load_tasks(benchmark=toy_benchmark)
+    assert (rows_of(toy_benchmark), proofs(task), lint_tasks(benchmark=toy_benchmark)) == before
+    assert record(toy_benchmark, local_sandbox) == "up to date"
+
+
 def test_a_recording_belongs_to_the_task_it_was_made_from(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     with pytest.raises(InputError, match=r"\.json: missing; run `lmrbench dataset record 90-toy --benchmark .*`"):
         rows_of(toy_benchmark)
@@ -120,18 +139,24 @@ def test_a_recording_belongs_to_the_task_it_was_made_from(toy_benchmark: Path, l
     assert rows_of(toy_benchmark)[0]["expected"] == built[0]["expected"]
     edit(toy_benchmark, "task.yaml", "same sequence", "same order")
     assert record(toy_benchmark, local_sandbox) == "up to date"
-    for name, old, new in (
-        ("repo/helpers.py", "0.0", "0.5"),
-        ("unit_test/cases.py", "3.0", "4.0"),
-        ("task.yaml", "environment: torch-cpu", "environment: other"),
+    for name, old, new, changed in (
+        ("repo/helpers.py", "0.0", "0.5", "repo/helpers.py"),
+        ("unit_test/cases.py", "3.0", "4.0", "cases.py"),
+        ("task.yaml", "seeds: [0, 1]", "seeds: [0, 2]", "the seeds"),
+        ("task.yaml", "environment: torch-cpu", "environment: other", "the environment"),
     ):
         if new.endswith("other"):
             environments = toy_benchmark / "environments"
             shutil.copytree(environments / "torch-cpu", environments / "other")
         edit(toy_benchmark, name, old, new)
-        with pytest.raises(InputError, match="recorded before the task changed"):
+        with pytest.raises(InputError, match=rf": changed since it was recorded: {changed}; restore .*, or else run"):
             rows_of(toy_benchmark)
         edit(toy_benchmark, name, new, old)
+    path = toy_benchmark / TASK / "repo/README.md"
+    path.rename(path.with_name("kept.md"))
+    with pytest.raises(InputError, match=r"recorded: repo/README.md \(missing\), repo/kept.md; restore"):
+        rows_of(toy_benchmark)
+    path.with_name("kept.md").rename(path)
     assert rows_of(toy_benchmark) == built
 
 
@@ -150,7 +175,7 @@ def test_line_ends_that_git_converted_are_named_as_the_cause(toy_benchmark: Path
     with pytest.raises(InputError, match=cause):
         rows_of(toy_benchmark)
     edit(toy_benchmark, "repo/helpers.py", "0.0", "0.5")
-    with pytest.raises(InputError, match="recorded before the task changed"):
+    with pytest.raises(InputError, match="changed since it was recorded: the environment; restore"):
         rows_of(toy_benchmark)
     edit(toy_benchmark, "repo/helpers.py", "0.5", "0.0")
     convert("\n")

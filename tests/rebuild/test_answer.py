@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import textwrap
 import time
 from typing import Any
 
@@ -278,6 +279,24 @@ def test_overloads_are_not_second_definitions() -> None:
     method = "".join(f"@overload\ndef forward(self, x: {kind}): ...\n" for kind in ("int", "str"))
     spliced = splice_function(METHOD, "Outer.forward", f"{method}def forward(self, x):\n    return x\n")
     find_function(spliced, "Outer.forward")
+
+
+@pytest.mark.parametrize("form", ["getter", "getter and setter", "both in their class", "both, indented"])
+def test_setter_of_a_property_stays_beside_its_getter(form: str) -> None:
+    getter = "@property\ndef mean(self):\n    raise NotImplementedError\n"
+    setter = "@mean.setter\ndef mean(self, value):\n    self.values = [value]\n\n@mean.deleter\ndef mean(self): ...\n"
+    file = "class Pair:\n" + textwrap.indent(f"values = [1, 3]\n\n{getter}\n{setter}", "    ")
+    answer = getter.replace("raise NotImplementedError", "return sum(self.values) / len(self.values)")
+    if form != "getter":
+        answer += "\n" + setter.replace("[value]", "[-value]")
+    if form not in ("getter", "getter and setter"):
+        answer = textwrap.indent(answer, "    ")
+    if "class" in form:
+        answer = f"class Pair:\n{answer}"
+    pair = run(splice_function(file, "Pair.mean", answer))["Pair"]()
+    assert pair.mean == 2
+    pair.mean = 7
+    assert pair.mean == 7, "the setter of the file counts"
 
 
 def test_tokens_of_chat_templates_inside_code_stay() -> None:

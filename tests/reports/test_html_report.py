@@ -294,6 +294,11 @@ def test_difference_ignores_the_docstring(toy_row: Any) -> None:
     helped = Prediction("empathy-gap-delta", "m", "function", f"def help():\n    pass\n\n\n{function}")
     [_, rest] = diff_answer(row, helped)
     assert {line.kind for line in rest.lines if line.text.strip()} == {"same", "add"}
+    odd = "    # one\u2028two\x85three\x0cfour\r\n"
+    [part, *_] = diff_answer(
+        toy_row, Prediction("toy-scale", "m", "function", answer.replace("    return", f"{odd}    return"))
+    )
+    assert odd.rstrip() in part.after
     [broken] = diff_answer(toy_row, Prediction("toy-scale", "m", "function", "no code"))
     assert broken.lines[0].text.startswith("cannot be applied: ")
     assert broken.lines[1].text == "no code"

@@ -52,7 +52,14 @@ ONE_LINERS = [
     " \\\n  return secret",
 ]
 BELOW_BODY = ["", "{i}# secret below the body", "\n\x0c\n{i}  # secret below blank lines"]
-AFTER = ["", "{h}# not deeper than the head: stays", "\n\n\n{h}# stays\n", "\x0c", "   "]
+AFTER = [
+    "",
+    "{h}@f.setter\n{h}def f(self, value): self.x = value  # stays",
+    "{h}# not deeper than the head: stays",
+    "\n\n\n{h}# stays\n",
+    "\x0c",
+    "   ",
+]
 DECORATORS = [
     [],
     ["@staticmethod"],
@@ -175,7 +182,7 @@ def test_splicing_the_function_back_gives_the_golden_file(sample: Sample, with_d
     ("source", "name", "message"),
     [
         ("def f(): pass\ndef f(): pass\n", "f", "2 definitions of 'f' (lines 1, 2)"),
-        ("class A:\n  @property\n  def f(self): pass\n  @f.setter\n  def f(self, x): pass\n", "A.f", "2 definitions"),
+        ("class A:\n  @property\n  def f(self): pass\n  @g.setter\n  def f(self, x): pass\n", "A.f", "2 definitions"),
         ("def g():\n  def f(): pass\n", "f", "no function 'f'"),
         ("class A:\n  def f(self): pass\n", "f", "no function 'f'"),
         ("def f(:\n", "f", "syntax error in line 1"),

@@ -111,6 +111,15 @@ TASK = "90-toy/task.yaml"
 BAD_FILES: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "yaml_runs_python": (write(TASK, b"paper: !!python/object/apply:os.getcwd []"), TASK, "not YAML"),
     "yaml_key_twice": (write(TASK, b"license: mit\nlicense: apache-2.0\n"), TASK, "license"),
+    **{
+        f"yaml_number_{text}": (
+            write(TASK, f"seeds: [0, {text}]\n".encode()),
+            TASK,
+            f"line 1: YAML reads {text} in base 8",
+        )
+        for text in ("010", "-07", "00", "1:30", "12:30:45", "1:30.5")
+    },
+    "yaml_key_no": (write(TASK, b"a: 1\nremove: {no: [x]}\n"), TASK, "line 2: key no is not text; put it in quotes"),
     "yaml_empty": (write(TASK, b""), TASK, "mapping"),
     "task_yaml_missing": (write(TASK, None), TASK, "missing"),
     "paper_missing": (write("90-toy/paper.md", None), "90-toy/paper.md", "missing"),

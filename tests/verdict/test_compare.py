@@ -1,5 +1,6 @@
 """Outputs leave the sandbox unchanged, every difference is noticed, and hostile bytes can only fail to decode."""
 
+import contextlib
 import copy
 import json
 import math
@@ -125,6 +126,49 @@ def test_numbers_arrive_bit_by_bit(value: np.ndarray | torch.Tensor) -> None:
         assert seen.dtype == str(value.dtype)
     assert seen.values.shape == value.shape
     assert seen.values.tobytes() == value.tobytes()
+
+
+EXTENDED = {"longdouble": "float64", "clongdouble": "complex128"}
+
+
+@settings(max_examples=100, deadline=None)
+@given(arrays(["float64", "complex128", "int16", "uint64", "<U3", "datetime64[ns]"]), st.sampled_from([">", *EXTENDED]))
+def test_byte_order_and_extended_precision_do_not_count(value: np.ndarray, form: str) -> None:
+    if form != ">" and value.dtype.kind != EXTENDED[form][0]:
+        return
+    other = value.astype(value.dtype.newbyteorder(">") if form == ">" else form)
+    seen = through(other)
+    assert (seen.dtype, seen.values.tobytes()) == (str(value.dtype), value.tobytes())
+    if form != ">" and value.size:
+        scalar = other.reshape(-1)[0]
+        assert first_difference(through(scalar.astype(EXTENDED[form])), through(scalar), EXACT) is None
+
+
+@pytest.mark.parametrize("text", ["2024-01-03", "2024-01", "2024-01-03T04:05:06.000000007", "NaT"])
+def test_times_of_numpy_keep_their_unit(text: str) -> None:
+    for value in (np.datetime64(text), np.datetime64(text) - np.datetime64(text)):
+        assert first_difference(through(value), through(value), EXACT) is None
+        for other in (value.item(), None if text == "NaT" else np.datetime64("NaT", "D"), str(value)):
+            with contextlib.suppress(TypeError):  # a date is refused by its name
+                assert first_difference(through(value), through(other), EXACT)
+
+
+DAYS = pd.date_range("2024-01-01", periods=2)
+#: a frame or series with values that NumPy has no dtype for → the part that is named
+UNKNOWN_DTYPES = {
+    "column 't' of dtype datetime64[us, UTC]": pd.DataFrame({"v": [1, 2], "t": DAYS.tz_localize("UTC")}),
+    "index of dtype datetime64[us, Europe/Berlin]": pd.Series([1, 2], index=DAYS.tz_localize("Europe/Berlin")),
+    "index of dtype period[D]": pd.DataFrame({"v": [1, 2]}, index=DAYS.to_period()),
+    "column 'b' of dtype boolean": pd.DataFrame({"b": pd.array([True, None], "boolean")}),
+    "column names of dtype datetime64[us]": pd.DataFrame([[1, 2]], columns=DAYS),
+    "name of dtype Timestamp": pd.Series([1], name=DAYS[0]),
+}
+
+
+@pytest.mark.parametrize("part", UNKNOWN_DTYPES)
+def test_part_of_a_frame_that_cannot_leave_is_named_with_a_way_out(part: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(f"{part}: ") + ".*; return numbers, text .*, UTC without a zone"):
+        encode(UNKNOWN_DTYPES[part])
 
 
 # --- differences ------------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from ..sandbox.base import Sandbox
 from ..verdict.decode import StreamError
 from ..verdict.evaluator import evaluate_prediction
 from ..verdict.expected import read_expected
+from ..verdict.verdict import Status
 from .choices import choice_problems, option_problems
 from .proved import proof_of, read_proofs, write_proofs
 from .repetitions import repetition_errors
@@ -189,9 +190,10 @@ def _run_trial(checked: Plan, trial: Trial, sandbox: Sandbox, image: str) -> lis
     assert checked.row
     row, seeds = checked.row, checked.row["tests"]["seeds"]
     if trial.must is Must.FAIL_CORE:
-        # One seed is enough to show that an answer is wrong.
+        # One seed is enough to show that an answer is wrong, unless it raises: then another case may have to notice it.
         first = [frame for frame in read_expected(row) if frame.seed == seeds[0]]
         verdict = evaluate_prediction(row, trial.prediction, sandbox, image, expected=first)
-        if trial.must.holds(verdict):
+        has_raised = any(case.status is Status.ERROR for case in verdict.cases)
+        if trial.must.holds(verdict) and not has_raised:
             return [trial.judge(verdict)]
     return [trial.judge(evaluate_prediction(row, trial.prediction, sandbox, image))]

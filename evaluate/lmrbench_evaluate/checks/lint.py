@@ -7,14 +7,19 @@ import ast
 import dataclasses
 import functools
 import re
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
+from lmrbench_data.base.archive import matching
 from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.git import ignored_files
 from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.source import FunctionNode, find_function, parse
+from lmrbench_data.base.text import join_names
 from lmrbench_data.loader import File
 from lmrbench_data.tasks.drafts import todo_marks
 from lmrbench_data.tasks.environments import load_environments
@@ -22,6 +27,7 @@ from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task import RECORDED, Implementation, Task
 from lmrbench_data.tasks.task_folders import read_tasks, stated_ids, task_folders, unknown_names
 
+from ..runner import runner_files
 from .static import ReferenceLines, static_problems
 
 #: Maximum number of words of a contract; a longer one dictates the code.
@@ -109,7 +115,7 @@ def _task_problems(task: Task, others: dict[str, Task], references: ReferenceLin
     stated = re.search(r"arxiv\.org/(?:abs|pdf)/(\d{4}\.\d{4,5})", task.paper["url"])
     if stated and stated[1] != task.paper["arxiv_id"]:
         yield problem("paper.arxiv_id", f"is {task.paper['arxiv_id']}, but paper.url names {stated[1]}; correct one")
-    yield from (*_paper_problems(task), *_orphan_problems(task))
+    yield from (*_paper_problems(task), *_orphan_problems(task), *_file_problems(task))
     yield from _repository_problems(task)
     for item in task.implementations:
         several = f"{item.instance_id}: " if len(task.implementations) > 1 else ""
@@ -135,13 +141,30 @@ def _orphan_problems(task: Task) -> Iterator[Problem]:
     problem = functools.partial(Problem, task.name)
     known = {item.instance_id for item in task.every_instance}
     recorded = known | {item.instance_id for item in task.options}
-    for path in sorted((task.folder / "variants").glob("[!._]*")):
+    for path in matching(task.folder / "variants", "[!._]*"):
         if path.name not in known:
             names = ", ".join(sorted(known))
             yield problem(f"variants/{path.name}", f"belongs to no instance; rename it to one of: {names}")
-    for path in sorted((task.folder / RECORDED).glob("*")):
+    for path in matching(task.folder / RECORDED, "*"):
         if path.name.partition(".")[0] not in recorded:
             yield problem(f"{RECORDED}/{path.name}", "belongs to no instance; delete it and record again")
+
+
+def _file_problems(task: Task) -> Iterator[Problem]:
+    """Yield the files that git ignores, unless it ignores the whole task, and those that cases name and cannot read."""
+    files = [path for path in matching(task.folder, "**/*") if path.is_file()]
+    ignored = ignored_files(task.folder, [path.relative_to(task.folder).as_posix() for path in files])
+    if ignored and "task.yaml" not in ignored:
+        fix = "keep such files with `git add --force`, or drop the rule (`git check-ignore -v` names it)"
+        yield Problem(task.name, "", f"git ignores {join_names(ignored)}, which a clone will lack; {fix}")
+    cases = {task.folder / item.tests.file for item in task.every_instance}
+    words = {word for path in cases for word in re.findall(r"\w+", path.read_text("utf-8", errors="replace"))}
+    for folder in sorted({path.parent for path in cases} - {task.folder}):
+        for path in sorted(set(matching(folder, "*")) - cases):
+            if path.stem in words:
+                place = path.relative_to(task.folder).as_posix()
+                message = "is not there when the cases run, which are one file; move it into the cases, or into repo/"
+                yield Problem(task.name, place, message)
 
 
 def _instance_problems(
@@ -176,6 +199,10 @@ def _repository_problems(task: Task) -> Iterator[Problem]:
     size = sum(len(file.data) for file in task.repo.values())
     if size > MAX_REPOSITORY_BYTES:
         yield problem("repo", f"{size / 1e6:.1f} MB, at most {MAX_REPOSITORY_BYTES / 1e6:.0f}; remove weights and data")
+    taken = _taken_modules(task.folder.parent, task.environment)
+    for name in sorted({name.partition("/")[0] for name in task.repo if name.endswith(".py")}):
+        if name.removesuffix(".py") in taken:
+            yield problem(f"repo/{name}", "has the name of a module of Python, a library or the runner; rename it")
     for name, file in task.repo.items():
         try:
             if name.endswith(".py"):
@@ -186,6 +213,22 @@ def _repository_problems(task: Task) -> Iterator[Problem]:
         node = find_function(task.repo[item.goal_file].data.decode("utf-8"), item.goal_function).node
         if not ast.get_docstring(node):
             yield problem(f"repo/{item.goal_file}", f"{item.goal_function} has no docstring; add one")
+
+
+@functools.lru_cache(maxsize=16)  # the list of installed modules takes a while
+def _taken_modules(benchmark: Path, environment: str) -> set[str]:
+    """Return the modules of Python, of the environment's libraries and of the runner, which a repository must not hide.
+
+    The modules of a library are those that are installed here; otherwise it has one of its own name.
+    """
+    stated = load_environments(benchmark).get(environment)
+    libraries = set(map(_plain, stated.libraries())) if stated else set()
+    installed = {name for name, owners in packages_distributions().items() if libraries & set(map(_plain, owners))}
+    return {*sys.stdlib_module_names, *libraries, *installed, *(Path(name).stem for name in runner_files()), "cases"}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "_", name).lower()
 
 
 def _case_problems(task: Task, item: Implementation) -> Iterator[Problem]:

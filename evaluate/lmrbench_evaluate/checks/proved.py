@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from lmrbench_data.base.archive import matching
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.paths import has_variants
@@ -77,11 +78,11 @@ def proof_of(task: Task, item: Instance, row: DatasetRow) -> str:
     """
     digest = hashlib.sha256(f"{content_sha256(row)} {runner_sha256()}\n".encode())
     if item.configuration.is_altered:
-        for path in sorted((task.folder / CHOICES).rglob("*.py")):
+        for path in matching(task.folder / CHOICES, "**/*.py"):
             digest.update(hashlib.sha256(path.read_bytes()).digest())
     for path in (path for kind in item.configuration.variants for path in task.variants(item, kind)):
         name = f"{path.parent.name}/{path.name}"
-        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
+        for file in [path] if path.is_file() else matching(path, "**/*.py"):
             inner = f"/{file.relative_to(path).as_posix()}" if file != path else ""
             digest.update(f"{name}{inner} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
     return digest.hexdigest()

@@ -74,7 +74,8 @@ def repetition_errors(
 
 
 def _too_wide(difference: str) -> str:
-    fix = f"compute in float64, or give the case a tolerance of {HEADROOM} times that"
+    float64 = "draw (`torch.randn(..., dtype=torch.float64)`) and compute in float64"
+    fix = f"{float64}, or give the case a tolerance of {HEADROOM} times that"
     return f"{difference}; {fix}" if difference else ""
 
 

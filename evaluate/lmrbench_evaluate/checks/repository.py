@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping
 
 from lmrbench_data.base.errors import InfraError
-from lmrbench_data.base.text import plural
+from lmrbench_data.base.text import plural, split_text
 from lmrbench_data.tasks.task import Task
 
 from ..rebuild.workspace import workspace_tar
@@ -81,7 +81,7 @@ def _demo_error(command: str, facts: Mapping[str, object], reason: str) -> str:
         return f"`{command}` {reason}"
     if facts["status"] != 0:
         return f"`{command}` ends with status {facts['status']}: {_last(facts['stderr'])}"
-    lines = len(str(facts["stdout"]).splitlines())
+    lines = len(split_text(str(facts["stdout"])))
     return "" if lines >= _LEAST_LINES else f"`{command}` prints {plural(lines, 'line')}; print {_LEAST_LINES} or more"
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from lmrbench_data.base.archive import matching
 from lmrbench_data.base.configurations import CARELESS, WRONG
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.problems import Problem
@@ -94,7 +95,7 @@ def _variant_problems(task: Task, instance: Instance) -> Iterator[Problem]:
         folder = f"variants/{instance.instance_id}/{kind}"
         if len(paths) < least:
             yield problem(kind, f"{plural(len(paths), 'variant')}, at least {least} needed; add some to {folder}")
-        for path in [file for each in paths for file in (sorted(each.rglob("*.py")) if each.is_dir() else [each])]:
+        for path in [file for each in paths for file in (matching(each, "**/*.py") if each.is_dir() else [each])]:
             text = read_variant(path)
             if text is None:
                 yield problem(f"{kind}/{path.name}", "not UTF-8; save it as UTF-8")

@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Self
 
+from lmrbench_data.base.archive import matching
 from lmrbench_data.base.configurations import CARELESS, PLAIN, VALID, WRONG
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.base.problems import Problem, Severity
@@ -75,6 +76,7 @@ class Trial:
         # The reason is the core case that a wrong answer fails; breaking the contract as well proves nothing.
         misread = self.must is Must.FAIL_CORE and verdict.core_status is not Status.PASSED
         reason, error = verdict.reason(core=misread), ""
+        statuses = {case.status for case in verdict.cases if case.core}
         if verdict.status is Status.MALFORMED and self.must is Must.FAIL_CORE:
             error = f"cannot be applied, so it proves nothing: {reason}"
         elif not self.must.holds(verdict):
@@ -86,6 +88,8 @@ class Trial:
             error = self.must.value + cause
         elif misread and verdict.cases and all(case.detail.startswith(BROKEN) for case in verdict.cases):
             error = f"is broken code, not a misread method: {reason}"
+        elif self.name.startswith(f"{WRONG}/") and Status.ERROR in statuses <= {Status.ERROR, Status.PASSED}:
+            error = f"raises where it must return a wrong value, so it proves nothing: {reason}"
         return Finding.of(self.instance_id, self.name, error, reason, verdict.status, verdict.core_status)
 
 
@@ -163,7 +167,7 @@ def variant_files(task: Task, method: Instance, folder: Path) -> dict[str, str]:
         InputError: a file of the variant is not a goal file, is not Python, or defines no goal function.
     """
     files = task.golden_files(method)
-    for file in sorted(folder.rglob("*.py")):
+    for file in matching(folder, "**/*.py"):
         path = file.relative_to(folder).as_posix()
         if path not in files:
             raise InputError(f"{file}: {path} is not a goal file; known are {', '.join(files)}")

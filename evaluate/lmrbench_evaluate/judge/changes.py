@@ -14,7 +14,7 @@ from lmrbench_data.base.source import (
     SourceError,
     find_function,
     first_line,
-    is_overload,
+    is_companion,
     parse,
     split_lines,
 )
@@ -114,7 +114,7 @@ def _statements(body: Sequence[ast.stmt], goals: Collection[str], above: str = "
             node.body = [ast.Pass()]
             yield ast.unparse(node)
             yield from (place + text for text in _statements(members, goals, f"{name}.") if text != "pass")
-        elif not (isinstance(node, FunctionNode) and name in goals and not is_overload(node)):
+        elif not (isinstance(node, FunctionNode) and name in goals and not is_companion(node)):
             yield ast.unparse(node)
 
 

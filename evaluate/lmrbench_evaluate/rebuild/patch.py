@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path, PurePosixPath
 
-from lmrbench_data.base.archive import IGNORED_PARTS, read_tree
+from lmrbench_data.base.archive import is_left_behind, read_tree
 from lmrbench_data.base.errors import LMRBenchError, LoadError
 from lmrbench_data.base.git import GitError, GitLimitError, empty_git_directory, run_git
 from lmrbench_data.base.source import MalformedAnswerError
@@ -20,7 +20,7 @@ from lmrbench_data.loader import File, check_path, write_files
 MAX_REPO_BYTES = 64 * 1024 * 1024
 MAX_PATCHED_FILES = 500
 MAX_PATCHED_DEPTH = 32
-_CACHES = IGNORED_PARTS | {".hypothesis", ".ipynb_checkpoints", ".cache", ".coverage", ".tox", ".nox"}
+_CACHES = {".hypothesis", ".ipynb_checkpoints", ".cache", ".coverage", ".tox", ".nox"}
 #: Extensions of files that Python imports.
 IMPORTED = (".py", ".so", ".pyd", ".pth", ".zip", ".egg", ".whl")
 #: Options for a patch that git refuses. Models miscount lines, but recounting would read `--- a/next_file` as a removed
@@ -64,8 +64,9 @@ def apply_patch(files: Mapping[str, File], patch: str, notes: list[str]) -> dict
 
 
 def is_cache(name: str) -> bool:
-    """Return whether a file is a cache."""
-    return bool(_CACHES.intersection(PurePosixPath(name).parts)) or name.endswith((".pyc", ".pyo"))
+    """Return whether a file is a by-product of running code or of a system."""
+    path = PurePosixPath(name)
+    return is_left_behind(path) or bool(_CACHES.intersection(path.parts)) or path.suffix == ".pyo"
 
 
 def _apply_or_repair(patch: str, files: Mapping[str, File], folder: Path) -> tuple[Mapping[str, File], list[str]]:

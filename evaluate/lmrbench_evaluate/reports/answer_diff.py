@@ -20,7 +20,7 @@ from lmrbench_data.base.source import (
     parse,
     split_lines,
 )
-from lmrbench_data.base.text import plural
+from lmrbench_data.base.text import plural, split_text
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of
 from lmrbench_data.loader import read_archive
 
@@ -65,7 +65,7 @@ def diff_answer(row: DatasetRow, prediction: Prediction) -> list[DiffSection]:
         texts = {path: files[path].data.decode("utf-8", "replace") for path in goals}
         theirs = {path: call_on_answer(split_source, texts[path], names) for path, names in goals.items()}
     except LMRBenchError as error:
-        text = prediction.content.splitlines()
+        text = split_text(prediction.content)
         lines = [DiffLine("note", f"cannot be applied: {error}")]
         lines += [DiffLine("same", line, number) for number, line in enumerate(text[:MAX_DIFF_LINES])]
         return [DiffSection("The answer as submitted", [], text, lines + _more(len(text) - MAX_DIFF_LINES))]
@@ -114,7 +114,7 @@ def _without_docstring(lines: list[str], node: FunctionNode) -> str:
 
 def _section(title: str, golden: str, candidate: str, equal: str = "") -> DiffSection:
     """Compare a part of the answer with that of the reference; `equal` is the note where no line differs."""
-    before, after = golden.splitlines(), candidate.splitlines()
+    before, after = split_text(golden), split_text(candidate)
     if max(len(before), len(after)) > MAX_FILE_LINES:
         return DiffSection(title, before, after, [DiffLine("note", f"too long to compare: {len(after)} lines")])
     lines = list(_lines(before, after))

@@ -17,6 +17,8 @@ import sys
 from typing import Any
 
 MAX_DEPTH = 40
+#: NumPy's extended precision, which differs between processors → the type that stands for it.
+EXTENDED = {"g": "<f8", "G": "<c16"}
 
 
 class UnsupportedOutput(TypeError):
@@ -45,7 +47,7 @@ def _node(value: Any, arrays: list[bytes], depth: int) -> Any:
         return str.__str__(value)
     numpy, torch, pandas = (sys.modules.get(name) for name in ("numpy", "torch", "pandas"))
     if numpy is not None and isinstance(value, numpy.generic) and not isinstance(value, numpy.void):
-        return _node(numpy.generic.item(value), arrays, depth + 1)
+        return _scalar(numpy, value, arrays, depth)
     if isinstance(value, int):
         return {"int": int.__repr__(value)}
     if isinstance(value, float):
@@ -69,14 +71,20 @@ def _node(value: Any, arrays: list[bytes], depth: int) -> Any:
     if numpy is not None and isinstance(value, numpy.ndarray):
         return _array(numpy, value, arrays, depth)
     if pandas is not None and isinstance(value, pandas.DataFrame):
+        names = _part("column names", value.columns.dtype, list(value.columns), arrays, depth)
         series = [_series(value.iloc[:, i], arrays, depth) for i in range(value.shape[1])]
-        columns = _node(list(value.columns), arrays, depth + 1)
-        return {
-            "frame": {"columns": columns, "index": _node(value.index.to_numpy(), arrays, depth + 1), "series": series}
-        }
+        return {"frame": {"columns": names, "index": _index(value, arrays, depth), "series": series}}
     if pandas is not None and isinstance(value, pandas.Series):
         return _series(value, arrays, depth)
     raise UnsupportedOutput(f"output of type {type(value).__module__}.{type(value).__qualname__}")
+
+
+def _scalar(numpy: Any, value: Any, arrays: list[bytes], depth: int) -> Any:
+    if isinstance(value, (numpy.datetime64, numpy.timedelta64)):  # `item` would lose their unit
+        return _array(numpy, numpy.asarray(value), arrays, depth)
+    if isinstance(value, (numpy.longdouble, numpy.clongdouble)):  # `item` would return them
+        value = numpy.generic.astype(value, EXTENDED[value.dtype.char])
+    return _node(numpy.generic.item(value), arrays, depth + 1)
 
 
 def _tensor(torch: Any, value: Any, arrays: list[bytes]) -> dict[str, Any]:
@@ -102,18 +110,32 @@ def _array(numpy: Any, value: Any, arrays: list[bytes], depth: int) -> dict[str,
 def _series(value: Any, arrays: list[bytes], depth: int) -> dict[str, Any]:
     return {
         "series": {
-            "name": _node(value.name, arrays, depth + 1),
-            "index": _node(value.index.to_numpy(), arrays, depth + 1),
-            "values": _node(value.to_numpy(), arrays, depth + 1),
+            "name": _part("name", type(value.name).__name__, value.name, arrays, depth),
+            "index": _index(value, arrays, depth),
+            "values": _part(f"column {value.name!r}", value.dtype, value.to_numpy(), arrays, depth),
             "dtype": str(value.dtype),
         }
     }
+
+
+def _index(value: Any, arrays: list[bytes], depth: int) -> Any:
+    return _part("index", value.index.dtype, value.index.to_numpy(), arrays, depth)
+
+
+def _part(place: str, dtype: Any, value: Any, arrays: list[bytes], depth: int) -> Any:
+    """Encode a part of a frame or series; an error names it."""
+    try:
+        return _node(value, arrays, depth + 1)
+    except UnsupportedOutput as error:
+        fix = "return numbers, text (.astype(str)) or, for times, UTC without a zone (.tz_convert(None))"
+        raise UnsupportedOutput(f"{place} of dtype {dtype}: {error}; {fix}") from None
 
 
 def _npy(array: Any) -> bytes:
     import numpy
 
     buffer = io.BytesIO()
+    dtype = EXTENDED.get(array.dtype.char) or array.dtype.newbyteorder("<")
     # asarray with order C keeps zero-dimensional arrays zero-dimensional (ascontiguousarray does not).
-    numpy.lib.format.write_array(buffer, numpy.asarray(array, order="C"), allow_pickle=False)
+    numpy.lib.format.write_array(buffer, numpy.asarray(array, dtype, order="C"), allow_pickle=False)
     return buffer.getvalue()

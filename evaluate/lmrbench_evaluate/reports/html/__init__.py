@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.base.proportions import percent
-from lmrbench_data.base.text import plural, visible
+from lmrbench_data.base.text import plural, split_text, visible
 from lmrbench_data.dataset.rows import DatasetRow, goals_of
 from lmrbench_data.loader import LoadError
 from lmrbench_data.tasks.task_folders import stated_ids, task_folders
@@ -85,7 +85,7 @@ def render_html(report: ReportData) -> str:
 def _test_code(row: DatasetRow) -> Markup | str:
     """Return the highlighted source of the cases of an instance; empty if the row has none."""
     try:
-        return Markup("\n").join(python_lines(row_cases(row).decode("utf-8").splitlines()))
+        return Markup("\n").join(python_lines(split_text(row_cases(row).decode("utf-8"))))
     except (KeyError, LoadError, UnicodeDecodeError):
         return ""
 
