@@ -39,9 +39,8 @@ hypothesis.settings.load_profile("ours")
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip tests of third-party agents; keep only as many of a test's parameters as its `sampled` mark allows.
 
-    Of each family of attacks, all run in Docker, two in bubblewrap, and one in sandboxes for a single answer, whose code
-    is the same.
-    All parameters run in depth, or if a test is named.
+    Of each family of attacks, all run in Docker, two in bubblewrap, and one in sandboxes for a single answer, whose
+    code is the same. All parameters run in depth, or if a test is named.
     """
     if not os.environ.get("LMRBENCH_TEST_AGENTS"):
         for item in items:

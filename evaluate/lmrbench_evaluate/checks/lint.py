@@ -27,7 +27,6 @@ from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task import RECORDED, Implementation, Task
 from lmrbench_data.tasks.task_folders import read_tasks, stated_ids, task_folders, unknown_names
 
-from ..runner import runner_files
 from .static import ReferenceLines, static_problems
 
 #: Maximum number of words of a contract; a longer one dictates the code.
@@ -224,7 +223,7 @@ def _taken_modules(benchmark: Path, environment: str) -> set[str]:
     stated = load_environments(benchmark).get(environment)
     libraries = set(map(_plain, stated.libraries())) if stated else set()
     installed = {name for name, owners in packages_distributions().items() if libraries & set(map(_plain, owners))}
-    return {*sys.stdlib_module_names, *libraries, *installed, *(Path(name).stem for name in runner_files()), "cases"}
+    return {*sys.stdlib_module_names, *libraries, *installed, "cases", "lmrbench_cases"}
 
 
 def _plain(name: str) -> str:
