@@ -1,9 +1,8 @@
 """Compare the verdicts of sandboxes: `compare_isolations.py LOG SANDBOX[,SANDBOX...] [CONFIG ...]`.
 
 Every trial of every instance of the benchmark (golden, masked, variants, other options) is evaluated in each sandbox:
-`docker`, `bwrap`, `docker-shared` or `bwrap-shared`. Fresh sandboxes take hours for the methods; a second call with the
-same LOG resumes where the first one ended. Exit status 1 if verdicts in the log differ in any case, or are not the ones
-that the trials require, which `dataset check` has proved in fresh containers.
+`docker`, `bwrap`, `docker-container` or `bwrap-container`. A second call with the same LOG resumes where the first one
+ended. Exit status 1 if verdicts in the log differ in any case, or are not the ones that the trials require.
 """
 
 import json
@@ -17,7 +16,7 @@ from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import CONFIGS
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.trials import Trial, make_trials
-from lmrbench_evaluate.sandbox import CONTAINER, open_sandbox
+from lmrbench_evaluate.sandbox import open_sandbox
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 
@@ -34,12 +33,12 @@ def main(log: Path, sandboxes: list[str], configs: list[str]) -> bool:
     for name in sandboxes:
         kind, _, isolation = name.partition("-")
         with (
-            open_sandbox(kind, isolation=isolation or CONTAINER) as sandbox,
+            open_sandbox(kind, isolation=isolation or "shared") as sandbox,
             ThreadPoolExecutor(WORKERS) as pool,
             log.open("a") as file,
         ):
             left = [(row, trial) for row, trial in trials if (trial.instance_id, trial.name, name) not in done]
-            jobs = [pool.submit(run, sandbox, row, trial) for row, trial in left]
+            jobs = [pool.submit(run, name, sandbox, row, trial) for row, trial in left]
             for future in as_completed(jobs):
                 entries.append(future.result())
                 print(json.dumps(entries[-1]), file=file, flush=True)
@@ -52,13 +51,13 @@ def main(log: Path, sandboxes: list[str], configs: list[str]) -> bool:
     return bool(wrong)
 
 
-def run(sandbox: Sandbox, row: DatasetRow, trial: Trial) -> dict[str, Any]:
+def run(name: str, sandbox: Sandbox, row: DatasetRow, trial: Trial) -> dict[str, Any]:
     """Evaluate one trial and return its entry in the log."""
     verdict = evaluate_prediction(row, trial.prediction, sandbox, sandbox.prepare(row["docker_image"]))
     return {
         "instance_id": trial.instance_id,
         "trial": trial.name,
-        "sandbox": sandbox.name,
+        "sandbox": name,
         "as_required": trial.must.holds(verdict),
         "cases": {f"{case.name}/{case.seed}": case.status for case in verdict.cases},
     }

@@ -23,7 +23,8 @@ from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox import open_sandbox
 from lmrbench_evaluate.sandbox.base import Sandbox
-from lmrbench_evaluate.verdict.evaluator import evaluate_batch, evaluate_prediction, in_batches
+from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
+from lmrbench_evaluate.verdict.expected import read_expected
 from lmrbench_evaluate.verdict.verdict import Status
 
 _MUTUAL = (
@@ -191,14 +192,14 @@ def errors(task: Task, item: Instance, sandbox: Sandbox) -> Iterator[str]:
     yield from (f"no such mutant: {name}" for name in item.equivalent_mutants if name not in mutants)
     [row] = build_rows([replace(task, instances=(item,))])
     image = sandbox.prepare(row["docker_image"])
-    for batch in in_batches(list(mutants)):
-        answers = [Prediction(item.instance_id, "check", "files", mutants[name]) for name in batch]
-        verdicts = evaluate_batch(row, answers, sandbox, image, seeds=row["tests"]["seeds"][:1])
-        for name, answer, verdict in zip(batch, answers, verdicts, strict=True):
-            if verdict.status is Status.PASSED:  # on one seed
-                verdict = evaluate_prediction(row, answer, sandbox, image)
-            if (verdict.status is Status.PASSED) != (name in item.equivalent_mutants):
-                yield f"{'noticed' if name in item.equivalent_mutants else 'not noticed'}: {name}"
+    first = [frame for frame in read_expected(row) if frame.seed == row["tests"]["seeds"][0]]
+    for name, content in mutants.items():
+        answer = Prediction(item.instance_id, "check", "files", content)
+        verdict = evaluate_prediction(row, answer, sandbox, image, expected=first)
+        if verdict.status is Status.PASSED:
+            verdict = evaluate_prediction(row, answer, sandbox, image)
+        if (verdict.status is Status.PASSED) != (name in item.equivalent_mutants):
+            yield f"{'noticed' if name in item.equivalent_mutants else 'not noticed'}: {name}"
 
 
 if __name__ == "__main__":

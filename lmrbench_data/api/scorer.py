@@ -16,7 +16,7 @@ from lmrbench_evaluate.predictions.sources import BadRow, raw_rows
 from lmrbench_evaluate.runs.engine import Conditions, job_verdict
 from lmrbench_evaluate.runs.evaluation import select
 from lmrbench_evaluate.sandbox import Kind, open_sandbox
-from lmrbench_evaluate.sandbox.zygotes import Isolation
+from lmrbench_evaluate.sandbox.zygotes import SHARED, Isolation
 from lmrbench_evaluate.verdict.decode import Frame, StreamError
 from lmrbench_evaluate.verdict.expected import read_expected
 from lmrbench_evaluate.verdict.verdict import Status
@@ -90,8 +90,9 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             config: configuration of the dataset.
             instances: instances to score (default: all).
             workers: number of answers that run at a time.
-            isolation: `shared`, or `container`: a fresh container for each answer, as in official runs.
-            sandbox: as for `evaluate`; `shared` needs Docker or bubblewrap.
+            isolation: `shared`: a sandbox runs many answers, and all cases of an answer share a process; or `container`:
+                each answer has a sandbox and each case a process of its own.
+            sandbox: as for `evaluate`.
             seeds: seeds to run (default: all); cases that do not depend on the seed always run.
             timeout_scale: factor for CPU time limits.
 
@@ -110,6 +111,7 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
         self._dataset = dataset
         self._stop = threading.Event()
         self._sandbox = open_sandbox(sandbox, isolation=isolation)
+        self._together = isolation == SHARED
         with contextlib.ExitStack() as stack:
             stack.callback(self._sandbox.close)
             tags = {row["docker_image"] for row in self._rows.values()}
@@ -200,7 +202,13 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
     def _score(self, prediction: Prediction) -> Score:
         name = prediction.instance_id
         verdict = job_verdict(
-            self._rows[name], prediction, self._sandbox, self._conditions, lambda: self._frames[name], self._stop
+            self._rows[name],
+            prediction,
+            self._sandbox,
+            self._conditions,
+            lambda: self._frames[name],
+            self._stop,
+            together=self._together,
         )
         core = [case.status is Status.PASSED for case in verdict.cases if case.core]
         failed = verdict.core_status is Status.INFRA_ERROR

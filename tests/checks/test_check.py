@@ -5,7 +5,6 @@ import platform
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -21,7 +20,6 @@ from lmrbench_evaluate.checks.trials import Finding, Must, Trial
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
-from lmrbench_evaluate.verdict.evaluator import evaluate_batch
 from lmrbench_evaluate.verdict.expected import read_expected
 from lmrbench_evaluate.verdict.verdict import CaseResult, Status, Verdict
 from support import warm_cli
@@ -414,12 +412,3 @@ def test_closed_sandbox_is_an_infra_error(toy_benchmark: Path) -> None:
     for work in (check_tasks(tasks, sandbox), record_tasks(tasks, sandbox, force=True)):
         with pytest.raises(InfraError):
             list(work)
-
-
-def test_batch_loads_libraries_once(toy_row: dict[str, Any], local_sandbox: Sandbox) -> None:
-    """Each case would load them anew otherwise, which takes minutes where an alternative needs torch."""
-    source = f"import sys\nassert 'numpy' in sys.modules\nimport numpy\n{TOY_ANSWER}"
-    batch = [Prediction("toy-scale", "test", "goal_file", text) for text in (source, TOY_ANSWER, source + "#\n")]
-    image = local_sandbox.prepare(toy_row["docker_image"])
-    verdicts = evaluate_batch(toy_row, batch, local_sandbox, image, seeds=[0])
-    assert [verdict.status for verdict in verdicts] == [Status.PASSED] * 3, verdicts

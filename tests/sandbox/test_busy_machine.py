@@ -6,17 +6,15 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lmrbench_data.base.errors import OverloadError
 from lmrbench_data.base.jobs import GIVE_UP_AFTER
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.runs.evaluation import evaluate
 from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox import meter
@@ -25,7 +23,6 @@ from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.docker_client import RUN_LABEL, connect
 from lmrbench_evaluate.sandbox.exclusive_retry import run_with_exclusive_retry
 from lmrbench_evaluate.sandbox.local import LocalSandbox
-from lmrbench_evaluate.verdict.evaluator import evaluate_batch
 from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
 from support.sandboxes import harness, until, workspace_of
 from support.toy import TOY_ANSWER
@@ -140,15 +137,6 @@ def test_killed_harness_leaves_no_sleeping_answer(tmp_path: Path) -> None:
     assert until(lambda: not Path(f"/proc/{noted.read_text()}").exists())
 
 
-@pytest.mark.timeout(120)
-def test_sleeping_answer_takes_no_time_from_others_of_its_batch(toy_row: DatasetRow, local_sandbox: Sandbox) -> None:
-    row: Any = {**toy_row, "tests": {**toy_row["tests"], "timeout_s": 1}}
-    bodies = ["import time; time.sleep(60)", "while True: pass", "return [value * factor for value in values]"]
-    answers = [Prediction("toy-scale", "m", "function", f"def scale(values, factor):\n    {body}\n") for body in bodies]
-    verdicts = evaluate_batch(row, answers, local_sandbox, "", seeds=[0])
-    assert [verdict.status for verdict in verdicts] == [Status.TIMEOUT, Status.TIMEOUT, Status.PASSED]
-
-
 # --- a run ----------------------------------------------------------------------------------------------------------
 
 
@@ -161,7 +149,7 @@ class Overloaded(LocalSandbox):
         self.beside: list[int] = []
         """The number of parallel runs during each run that got its time."""
 
-    def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
+    def run(self, image: str, workspace: bytes, limits: Limits, modules: Sequence[str] = ()) -> Outcome:
         with self._counting:
             self._seen[workspace] += 1
             self._now += 1

@@ -17,7 +17,6 @@ from lmrbench_data.generation.agents.box import open_box
 from lmrbench_evaluate.sandbox.base import Limits
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.docker_client import connect
-from lmrbench_evaluate.sandbox.shared import SharedSandbox
 from support.sandboxes import output_of, workspace_of
 
 pytestmark = [
@@ -140,7 +139,7 @@ def test_proxies_of_the_client_do_not_enter_containers(client: Path, toy_row: di
     proxies = {f"{name}Proxy": "http://robin:hunter2@10.0.0.1:3128" for name in ("http", "https", "ftp", "all")}
     (client / "config.json").write_text(json.dumps({"proxies": {"default": {**proxies, "noProxy": "example.org"}}}))
     names = "import os; return sorted(os.environ)"
-    with DockerSandbox() as alone, SharedSandbox(DockerSandbox()) as shared:
+    with DockerSandbox(isolation="container") as alone, DockerSandbox() as shared:
         for sandbox in (alone, shared):
             outcome = sandbox.run(sandbox.prepare(toy_row["docker_image"]), workspace_of(names), Limits(60, 256))
             seen = output_of(outcome)

@@ -6,7 +6,7 @@ import os
 import runpy
 import shutil
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.docker_client import RUN_LABEL, connect
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
+from lmrbench_evaluate.verdict.expected import read_expected
 from lmrbench_evaluate.verdict.verdict import Verdict
 
 IN_CI = bool(os.environ.get("CI"))
@@ -219,6 +220,15 @@ def attempt_in(sandbox: Sandbox, row: DatasetRow) -> Callable[..., Verdict]:
         return evaluate_prediction(changed, Prediction("toy-scale", "test", form, content), sandbox, image)
 
     return attempt
+
+
+def evaluate_each(
+    row: Any, answers: Sequence[Prediction], sandbox: Sandbox, seeds: Sequence[int] = (0, 1)
+) -> list[Verdict]:
+    """Return the verdicts on answers to a row, on these seeds, one after the other."""
+    image = sandbox.prepare(row["docker_image"])
+    frames = [frame for frame in read_expected(row) if frame.seed in seeds]
+    return [evaluate_prediction(row, answer, sandbox, image, expected=frames) for answer in answers]
 
 
 def containers_of(run_id: str) -> list[str]:

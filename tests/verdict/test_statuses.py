@@ -15,11 +15,11 @@ import pytest
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
-from lmrbench_evaluate.verdict.evaluator import evaluate_batch, evaluate_prediction
+from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.expected import read_expected
 from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict, worst
 from support.sandboxes import processes_with, until
-from support.toy import TOY_ANSWER, containers_of
+from support.toy import TOY_ANSWER, containers_of, evaluate_each
 
 DAEMON = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
 
@@ -69,8 +69,7 @@ def test_provoked_in_one_container(toy_row: dict[str, Any], docker_sandbox: Sand
         Prediction("toy-scale", name, "function", f"def scale(values, factor):\n    {body}\n")
         for name, (_, _, body) in PROVOKED.items()
     ]
-    image = docker_sandbox.prepare(row["docker_image"])
-    verdicts = evaluate_batch(row, answers, docker_sandbox, image, seeds=[0, 1])
+    verdicts = evaluate_each(row, answers, docker_sandbox)
     for (status, reason, _), verdict in zip(PROVOKED.values(), verdicts, strict=True):
         check(verdict, status, reason)
 

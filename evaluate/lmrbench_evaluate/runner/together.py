@@ -40,8 +40,11 @@ def run_all(runs: list[runner.Run]) -> Iterator[runner.Result]:
     if "seed" in TRICKS and (torch := sys.modules.get("torch")):
         torch.manual_seed = torch.random.manual_seed = lambda seed: torch.default_generator.manual_seed(int(seed))  # type: ignore[attr-defined]
     state = list(sys.path), dict(os.environ), next(reversed(sys.modules))
+    has_namespace = os.getppid() == 1  # the runner, which is process 1; elsewhere -1 means all processes of the machine
     sent = 0
     for case, seed in runs:
+        if has_namespace:
+            end_other_processes()
         restore(*state)
         kind, payload = runner.result_of(runner.run_case, case, seed)
         sent += len(payload) + 20  # and its head
@@ -53,18 +56,22 @@ def run_all(runs: list[runner.Run]) -> Iterator[runner.Result]:
             return
 
 
-def restore(path: list[str], environment: dict[str, str], last_module: str) -> None:
-    """End other processes, forget the modules of the repository, undo global settings that cases and answers change.
-
-    Args:
-        last_module: the one that was loaded last. A set of all would count references to their names, which copies the
-            memory that holds them and that the zygote shares.
-    """
+def end_other_processes() -> None:
+    """End what earlier cases have started."""
     with contextlib.suppress(ProcessLookupError):  # all but this one and process 1, which signals do not reach
         os.kill(-1, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
         while True:
             os.waitpid(-1, 0)
+
+
+def restore(path: list[str], environment: dict[str, str], last_module: str) -> None:
+    """Forget the modules of the repository, and undo global settings that cases and answers change.
+
+    Args:
+        last_module: the one that was loaded last. A set of all would count references to their names, which copies the
+            memory that holds them and that the zygote shares.
+    """
     work = runner.place.work
     for name in list(itertools.takewhile(lambda name: name != last_module, reversed(sys.modules))):
         # Part of a library in C has no file; its library does.

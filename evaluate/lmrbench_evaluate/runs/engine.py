@@ -44,6 +44,7 @@ def job_verdict(
     conditions: Conditions,
     expected: Callable[[], Sequence[Frame]],
     stop: threading.Event | None = None,
+    together: bool = False,
 ) -> Verdict:
     """Return the verdict of `evaluate_prediction`, but raise only the user's mistakes: no answer ends a run."""
     try:
@@ -55,6 +56,7 @@ def job_verdict(
             expected=expected(),
             timeout_scale=conditions.timeout_scale,
             stop=stop,
+            together=together,
         )
     except Exception as error:
         return failure(error)
