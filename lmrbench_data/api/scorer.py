@@ -90,8 +90,8 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             config: configuration of the dataset.
             instances: instances to score (default: all).
             workers: number of answers that run at a time.
-            isolation: `shared`: a sandbox runs many answers, and all cases of an answer share a process; or `container`:
-                each answer has a sandbox and each case a process of its own.
+            isolation: `shared`: a sandbox runs many answers, and all cases of an answer share a process; `container`:
+                each answer has a sandbox, and each case a process.
             sandbox: as for `evaluate`.
             seeds: seeds to run (default: all); cases that do not depend on the seed always run.
             timeout_scale: factor for CPU time limits.

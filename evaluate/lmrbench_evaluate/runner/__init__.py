@@ -10,6 +10,7 @@ does.
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
@@ -54,6 +55,21 @@ def zygote_program(**settings: object) -> bytes:
 def zygote_arguments(program: bytes) -> list[str]:
     """Return the arguments for Python that start a zygote with this program."""
     return ["-c", _LOADER, str(len(program))]
+
+
+def zygote_message(workspace: bytes, modules: Sequence[str], work: str, rlimits: Mapping[str, int]) -> bytes:
+    """Return the message by which a zygote takes a job."""
+    head = {"modules": [*modules], "work": work, "rlimits": rlimits, "size": len(workspace)}
+    return json.dumps(head).encode("ascii") + b"\n" + workspace
+
+
+def one_answer(workspace: bytes, modules: Sequence[str], work: str) -> tuple[list[str], bytes]:
+    """Return the arguments for Python and all of its stdin that run one answer in a container of another engine.
+
+    Its output follows a line of stdout that begins with `begin`.
+    """
+    program = zygote_program(walls=None, in_place=True, has_cgroup=True)
+    return zygote_arguments(program), program + zygote_message(workspace, modules, work, {})
 
 
 def runner_sha256() -> str:

@@ -68,7 +68,8 @@ def _open_path(path: str) -> Sandbox:
     except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {one_line(error)[:300]}"
         raise InputError(f"sandbox {path!r}: must be a callable that returns a Sandbox ({reason})") from error
-    if missing := [part for part in ("prepare", "run", "close", "name", "official") if not hasattr(sandbox, part)]:
+    parts = ("prepare", "run", "close", "name", "official", "isolation")
+    if missing := [part for part in parts if not hasattr(sandbox, part)]:
         kind = type(sandbox).__name__
         raise InputError(f"sandbox {path!r}: returns {kind}, which is not a Sandbox: it lacks {', '.join(missing)}")
     if sandbox.official:

@@ -5,13 +5,13 @@ whose container memory ran out is given up: the kernel may then have ended any o
 """
 
 import contextlib
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lmrbench_data.base.errors import InfraError
 
+from ..runner import zygote_message
 from .base import ENVIRONMENT, START_S, Ended, Limits, Outcome
 from .meter import Meter, collect_output, make_outcome
 
@@ -86,9 +86,7 @@ class Zygote:
         self._begin()
         host = self._host
         with host.folder() as work, host.offered() as offered:
-            size = len(workspace)
-            message = {"modules": [*modules], "work": work, "rlimits": host.rlimits(limits), "size": size}
-            host.send(json.dumps(message).encode("ascii") + b"\n" + workspace)
+            host.send(zygote_message(workspace, modules, work, host.rlimits(limits)))
             meter = Meter(limits, lambda: host.cpu_seconds() - (self._cpu_before or 0.0), offered)
             stdout, log, ended = collect_output(self._read, meter, limits, host.watch(limits))
             duration = meter.elapsed()
