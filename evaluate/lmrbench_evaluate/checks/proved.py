@@ -1,7 +1,8 @@
-"""Proofs in proved.json, beside the tasks: a hash of all that a passed `dataset check` in Docker read.
+"""Proofs in proved.json, beside the tasks: a hash of all that a passed `dataset check` in Docker read of a task.
 
 `dataset check` and `make test` check only instances that have changed since, and `dataset push` takes no others. A
-change of any byte that the check read needs a new check.
+change of any byte that the check read of the task needs a new check. The harness is not part of it: after a change of
+how answers run, `tests/compare_isolations.py` shows that every trial of every task still gets its verdict.
 """
 
 import hashlib
@@ -18,8 +19,6 @@ from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.rows import DatasetRow, content_sha256
 from lmrbench_data.tasks.choices import FOLDER as CHOICES
 from lmrbench_data.tasks.task import Instance, Task
-
-from ..runner import runner_sha256
 
 FILE = "proved.json"
 
@@ -71,12 +70,12 @@ def write_proofs(benchmark: Path, new: Mapping[str, str]) -> None:
 
 
 def proof_of(task: Task, item: Instance, row: DatasetRow) -> str:
-    """Return the hash of everything that a check of one instance reads: row, recording, variants, the runner's code.
+    """Return the hash of everything that a check of one instance reads: row, recording, variants.
 
     The benchmark's version is not part of it. The demo command is, through README.md in the row (`tasks lint`
     requires it there).
     """
-    digest = hashlib.sha256(f"{content_sha256(row)} {runner_sha256()}\n".encode())
+    digest = hashlib.sha256(f"{content_sha256(row)}\n".encode())
     if item.configuration.is_altered:
         for path in matching(task.folder / CHOICES, "**/*.py"):
             digest.update(hashlib.sha256(path.read_bytes()).digest())

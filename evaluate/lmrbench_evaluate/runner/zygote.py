@@ -23,6 +23,7 @@ import importlib
 import importlib.util
 import json
 import os
+import re
 import select
 import signal
 import sys
@@ -38,6 +39,7 @@ import seccomp
 import walls
 
 _SET_CHILD_SUBREAPER = 36
+_MADV_COLLAPSE = 25
 #: Only without walls, where nothing is secret, and only on systems other than Linux.
 _HAS_SPLICE = hasattr(os, "splice")
 _tried: set[str] = set()
@@ -62,7 +64,7 @@ def main(settings: dict[str, Any]) -> None:
         message = json.loads(line)
         if not message:  # the job to end has ended by itself
             continue
-        load(message["modules"])
+        is_new = load(message["modules"])
         workspace = stored(message["size"])
         send(b"begin %d\n" % cpu_nanoseconds(counts))
         place = message["work"], message["rlimits"]
@@ -71,6 +73,8 @@ def main(settings: dict[str, Any]) -> None:
             job.run_job(workspace, 1, 2, *place)
             return
         serve(fork, workspace, place)
+        if is_new:  # after the first answer, which would wait for it
+            collapse()
 
 
 def read_line() -> bytes:
@@ -104,15 +108,15 @@ def move(pipe: int, target: int, size: int) -> None:
         size -= moved
 
 
-def load(modules: list[str]) -> None:
-    """Import libraries that have not been tried yet.
+def load(modules: list[str]) -> bool:
+    """Import libraries that have not been tried yet; return whether there are any.
 
     Raises:
         SystemExit: a library that tasks need is installed and cannot be imported.
     """
     new = [name for name in modules if name not in _tried]
     if not new:
-        return
+        return False
     _tried.update(new)
     gc.disable()  # which takes a fourteenth of the time of an import
     for name in new:
@@ -126,6 +130,21 @@ def load(modules: list[str]) -> None:
         torch.set_num_threads(1)
     gc.freeze()  # collections in jobs would copy memory that they share with this process
     gc.enable()
+    return True
+
+
+def collapse() -> None:
+    """Gather this process's memory in huge pages (Linux 6.1): a tenth of a case's time is copying tables of pages."""
+    if sys.platform != "linux":
+        return
+    libc, size = ctypes.CDLL(None), 1 << 21
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
+        writable = re.findall(r"^(\w+)-(\w+) rw-p 0+ 00:00 ", file.read(), re.MULTILINE)
+    for first, last in writable:
+        start = -(-int(first, 16) // size) * size
+        end = int(last, 16) // size * size
+        if end > start:
+            libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _MADV_COLLAPSE)
 
 
 def fork_plainly(run: Callable[[], object]) -> int:
