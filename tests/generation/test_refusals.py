@@ -9,6 +9,7 @@ import pytest
 
 import lmrbench_data as lmr
 from lmrbench_data.base.errors import ArgumentError, InfraError, InputError, LMRBenchError
+from lmrbench_data.chat.refusals import RULES, Refusal, Rule
 from lmrbench_data.dataset.rows import DatasetRow
 from support.openai_server import Reply, Request, Server, completion
 from support.toy import TOY_ANSWER, json_lines, write_toys
@@ -45,6 +46,13 @@ def refuse(server: Server, reply: Reply, word: str = "", first: int = 0) -> None
         return reply if is_refused else TOY_ANSWER
 
     server.judge = judge
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.example)
+def test_rule_is_the_first_that_matches_its_example(rule: Rule) -> None:
+    refusal = Refusal(**{"message": "", "codes": "", "text": "", rule.where: rule.example})
+    assert next(other for other in RULES if other.matches(refusal)) == rule
+    assert refusal.cause() is rule.cause
 
 
 LENGTH = [
