@@ -79,6 +79,16 @@ RULES = (
     Rule(Cause.ACCESS, "text", r"llm provider|模型.{0,6}不存在", "llm provider not provided"),
     Rule(Cause.ACCESS, "text", _NO_MODEL, "the model does not exist"),
 )
+#: The causes that an error with this status can have; other statuses say all.
+_CAUSES: Mapping[int, tuple[Cause, ...]] = {
+    400: tuple(Cause),
+    402: (Cause.CREDIT,),
+    403: (Cause.CREDIT, Cause.FILTER),
+    413: (Cause.LENGTH,),
+    422: tuple(Cause),
+    429: (Cause.CREDIT,),
+    500: (Cause.LENGTH, Cause.LIMIT, Cause.ROLE),
+}
 #: Words of refusals in which the reply's tokens count.
 _REPLY = r"max_?(completion_?|output_?|new_?)?tokens|maximum tokens|(completion|output|generated) tokens|context"
 #: Other words by which servers name a parameter.
@@ -133,6 +143,17 @@ class Refusal(NamedTuple):
             return True
         stated = re.search(r"(?:context|maximum)\D{0,40}(\d+)", self.text)
         return limit >= (int(stated[1]) if stated else max(numbers - {limit}, default=limit + 1))
+
+
+def cause_of(status: int, refusal: Refusal, limit: int | None = None) -> Cause | None:
+    """Return the cause of a refusal, for a request with this token limit; None if the status says all."""
+    if status == 429:  # words about a quota are also those of a passing limit
+        refusal = refusal._replace(text="")
+    causes = _CAUSES.get(status, ())
+    if status in (402, 413):
+        return causes[0]
+    cause = refusal.cause(limit)
+    return cause if cause in causes else None
 
 
 def status_inside(refusal: Refusal) -> int:

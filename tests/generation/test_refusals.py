@@ -200,6 +200,19 @@ def test_only_the_named_parameter_is_left_out(
     assert caplog.messages == ["m: the server does not accept temperature"]
 
 
+def test_repairs_and_repeats_of_a_request_have_a_bound(server: Server, options: dict[str, Any]) -> None:
+    server.judge = lambda request: error("Unsupported: temperature, stream, max_completion_tokens, max_tokens")
+    options |= {"instances": ["toy-a"], "temperature": 0.8, "max_tokens": 900}
+    for retries, repeats in ((0, 0), (1, 1), (4, 2)):
+        server.requests.clear()
+        assert lmr.generate(**options, retries=retries).errors == 1
+        assert len(server.requests) == 1 + 3 + repeats, "an option is left out, or gets its other name, once"
+    server.judge = lambda request: Reply(503, {}, {"Retry-After-Ms": "1"})
+    server.requests.clear()
+    assert lmr.generate(**options, retries=3).errors == 1
+    assert len(server.requests) == 4
+
+
 # --- refusals that say "200 OK" ---------------------------------------------------------------------------------------
 
 END = [
