@@ -44,13 +44,15 @@ class Reply:
         """The JSON values: several if it is a stream."""
         if not isinstance(self.body, str):
             return [self.body]
-        return [_json(line.removeprefix(b"data:")) for line in self.response.content.split(b"\n")]
+        return [_json(line.removeprefix(b"data:")) for line in self.response.content.split(b"\n") if line]
 
-    @property
+    @cached_property
     def tokens(self) -> Tokens | None:
         """The tokens that the server reports; None if it reports none."""
-        counts = [read_tokens(get(event, "usage")) for event in self.events]
-        return next((tokens for tokens in reversed(counts) if tokens), None)
+        for event in reversed(self.events):
+            if tokens := read_tokens(get(event, "usage")):
+                return tokens
+        return None
 
     @cached_property
     def refusal(self) -> Refusal:
@@ -76,7 +78,7 @@ class Reply:
         for name, unit_s in (("Retry-After-Ms", 0.001), ("Retry-After", 1.0)):
             with contextlib.suppress(ValueError):
                 return float(headers.get(name, "")) * unit_s
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(TypeError, ValueError, OverflowError, OSError):
             return email.utils.parsedate_to_datetime(headers.get("Retry-After", "")).timestamp() - time.time()
         return 0.0
 

@@ -254,8 +254,10 @@ class Relay:
         tokens = reply.tokens
         if tokens and self._rules.is_limit_ignored(tokens, self._limit_name, request.get(self._limit_name)):
             self._limit_name = LIMITS[1]
-        if error := next(filter(None, (get(event, "error") for event in reply.events)), None):
-            return self._miss(502, f"the answer broke off: {self._rules.clean(str(get(error, 'message') or error))}")
+        errors = [get(event, "error") for event in reply.events if get(event, "error")]
+        if errors:
+            message = self._rules.clean(str(get(errors[0], "message") or errors[0]))
+            return self._miss(502, f"the answer broke off: {message}")
         self.failure, self._has_answer = "", True
         if self._waits_since:
             self.waited_s += time.monotonic() - self._waits_since
