@@ -48,7 +48,8 @@ class Spent:
 
     def count(self, facts: Mapping[str, Any]) -> None:
         """Count a row by its `input_tokens`, `output_tokens` and `cost_usd`, as far as it has them."""
-        tokens, cost = read_tokens(facts, "input_tokens", "output_tokens") or Tokens(0, 0), facts.get("cost_usd")
+        tokens = read_tokens(facts, "input_tokens", "output_tokens") or Tokens(0, 0)
+        cost = facts.get("cost_usd")
         self.input_tokens += tokens.question
         self.output_tokens += tokens.answer
         if isinstance(cost, int | float) and 0 <= cost < MAX_AMOUNT:
@@ -83,8 +84,9 @@ class Budget:
         """Count a request, whose tokens are None if the server does not report them; return its cost, if known."""
         cost = self.price.cost(tokens) if self.price and tokens else None
         with self._lock:
-            self.unknown += tokens is None
             self.spent += cost or 0.0
+            if tokens is None:
+                self.unknown += 1
         return cost
 
 
@@ -97,8 +99,14 @@ def read_tokens(facts: Any, question: str = "prompt_tokens", answer: str = "comp
         return None
     details = facts.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else facts.get("prompt_cache_hit_tokens")
-    numbers = facts.get(question), facts.get(answer), facts.get("total_tokens"), cached
-    sent, received, total, cached = [n if type(n) is int and 0 <= n < MAX_AMOUNT else None for n in numbers]
+    sent = _amount(facts.get(question))
+    received = _amount(facts.get(answer))
+    total = _amount(facts.get("total_tokens"))
     if sent is None or (received is None and (total is None or total < sent)):
         return None
-    return Tokens(sent, max(received or 0, (total or 0) - sent), min(cached or 0, sent))
+    return Tokens(sent, max(received or 0, (total or 0) - sent), min(_amount(cached) or 0, sent))
+
+
+def _amount(value: Any) -> int | None:
+    """Return a number of tokens; None for anything else."""
+    return value if type(value) is int and 0 <= value < MAX_AMOUNT else None

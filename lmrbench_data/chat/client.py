@@ -1,25 +1,24 @@
 """Ask a model over any OpenAI-compatible server, with the parameters that the server accepts.
 
-The `openai` client retries connection errors, 408, 409, 429, most 5xx and replies without a completion, with backoff
-or after the server's Retry-After of up to two minutes. The `Cause` of a refusal decides what follows it.
+Connection errors, 408, 409, 429, most 5xx and replies without a completion are retried, with backoff or after the
+server's Retry-After of up to two minutes. The `Cause` of a refusal decides what follows it.
 """
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from ..base.errors import ArgumentError, InfraError, InputError
 from ..base.finish_reasons import Ending, ending, is_token_limit
 from ..base.text import one_line
-from .budget import Budget, Tokens, read_tokens
+from .budget import Budget, CostLimitError, Tokens
 from .endpoint import Endpoint
-from .refusals import LIMITS, Cause, Refusal, get, without_refused
-from .server import BILLED, REASON, address_and_key, connect, json_of, server_name
-
-if TYPE_CHECKING:
-    import openai
+from .refusals import LIMITS, Cause, cause_of, get, without_refused
+from .reply import Reply
+from .server import Connection, address_and_key, server_name
 
 _log = logging.getLogger(__name__)
 Message = dict[str, str]
@@ -70,12 +69,11 @@ class ChatClient:
         self._warned: set[str] = set()
 
     async def __aenter__(self) -> Self:
-        timeout_s, retries = self.endpoint.timeout_s, self.endpoint.retries
-        self._openai = connect(self._url, self._key, timeout_s=timeout_s, retries=retries, budget=self.budget)
+        self._connection = Connection(self._url, self._key, self.endpoint.timeout_s)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._openai.close()
+        await self._connection.close()
 
     async def complete(self, messages: Sequence[Message]) -> Completion:
         """Ask for one answer.
@@ -85,64 +83,96 @@ class ChatClient:
             CostLimitError: the budget allows no more requests.
             InputError, InfraError: others would fail the same way: a key, a model, a limit, an address, no credit.
         """
-        import httpx2
-        import openai
-
-        options, started, repeats = self._options, self._options, min(self.endpoint.retries, _REPEATS)
+        options = started = self._options
+        tries: Counter[Cause | None] = Counter()
         while True:
-            body = {**self.endpoint.body, "model": self.endpoint.model, **_body(messages, options)}
-            try:
-                response = await self._openai.post("/chat/completions", cast_to=httpx2.Response, body=body)
-            except openai.APIConnectionError as error:
-                fault = error.__cause__ or error
-                reason, is_billed = one_line(repr(fault))[:200], isinstance(fault, httpx2.ReadTimeout)
-                if not (is_billed or self._is_reachable):
-                    raise InfraError(f"no server answers at {self.server} ({reason})") from error
-                raise RequestError(reason, reached=False, is_billed=is_billed) from error
-            except openai.APIStatusError as error:
-                self._is_reachable = True
-                refusal = Refusal.of(json_of(error.response) or error.response.text)
-                cause = self.cause(error.status_code, refusal)
-                if fewer := without_refused(options, refusal, cause):
-                    options = fewer
-                elif cause is Cause.FILTER and self.answers_others:
-                    problem, none = f"refused ({FILTERED}): {self.clean(refusal.message)}", Tokens(0, 0)
-                    return Completion("", problem, none, self.budget.add(none), FILTERED, options["temperature"])
-                elif cause is Cause.UNKNOWN and repeats:
-                    await asyncio.sleep(1 / repeats)  # half a second, then one
-                    repeats -= 1
-                else:
-                    raise self.failure(error, refusal, cause) from error
+            reply = await self._send(messages, options)
+            cost = self.budget.add(reply.tokens) if reply.is_billed else None
+            if not reply.problem:
+                self._learn(options, started)
+                return self._completion(reply, cost, messages, options)
+            cause = self.cause(reply)
+            fewer = without_refused(options, reply.refusal, cause)
+            if fewer:
+                options = fewer  # at most once for each option
+            elif tries[cause] < self._most_tries(reply, cause):
+                await asyncio.sleep(reply.pause_s(tries[cause]))
+                tries[cause] += 1
+            elif cause is Cause.FILTER and self.answers_others:
+                return self._filtered(reply, options)
             else:
-                if changes := {name: value for name, value in options.items() if value != started[name]}:
-                    self._options = {**self._options, **changes}
-                    refused = " and ".join(name for name in changes if started[name] is not None)
-                    self._warn("refused", f"the server does not accept {refused}")
-                return self._read(json_of(response), messages, options)
+                raise self.failure(reply, cause)
 
-    def _read(self, reply: Any, messages: Sequence[Message], options: Mapping[str, Any]) -> Completion:
-        """Read the JSON value of a reply, and count its cost."""
-        self._is_reachable = True
-        tokens, choice = read_tokens(get(reply, "usage")), get(reply, "choices", 0)
-        cost = self.budget.add(tokens)
+    async def _send(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Reply:
+        """Send a request once; CostLimitError if the budget forbids it."""
+        if why := self.budget.why:
+            raise CostLimitError(why)
+        body = {**self.endpoint.body, "model": self.endpoint.model, **_body(messages, options)}
+        reply = await self._connection.send(body)
+        self._is_reachable = self._is_reachable or reply.status > 0
+        return reply
+
+    def _most_tries(self, reply: Reply, cause: Cause | None) -> int:
+        """Return how often a request with this problem is repeated at most."""
+        if cause is Cause.UNKNOWN:
+            return min(self.endpoint.retries, _REPEATS)
+        return self.endpoint.retries if cause is None and reply.is_passing else 0
+
+    def _filtered(self, reply: Reply, options: Mapping[str, Any]) -> Completion:
+        """Return the refusal of a content filter as an answer without tokens."""
+        nothing = Tokens(0, 0)
+        problem = f"refused ({FILTERED}): {self.clean(reply.refusal.message)}"
+        return Completion("", problem, nothing, self.budget.add(nothing), FILTERED, options["temperature"])
+
+    def _learn(self, options: Mapping[str, Any], started: Mapping[str, Any]) -> None:
+        """Note which options the server accepts."""
+        changes = {name: value for name, value in options.items() if value != started[name]}
+        if changes:
+            self._options = {**self._options, **changes}
+            refused = " and ".join(name for name in changes if started[name] is not None)
+            self._warn("refused", f"the server does not accept {refused}")
+
+    def _completion(
+        self, reply: Reply, cost: float | None, messages: Sequence[Message], options: Mapping[str, Any]
+    ) -> Completion:
+        """Read an answer."""
+        choice = get(reply.body, "choices", 0)
         if choice is None:
             raise RequestError("the server sends a stream, although stream is false", reached=False, is_billed=True)
         self.answers_others = True
-        message, reason = get(choice, "message"), one_line(get(choice, "finish_reason"))[:40]
-        text, problem, tool = _text(get(message, "content")), "", _tool(message)
+        message = get(choice, "message")
+        reason = one_line(get(choice, "finish_reason"))[:40]
+        tool = _tool(message)
+        text = _text(get(message, "content"))
+        problem = self._problem(message, text, reason, tool)
+        return Completion(
+            text="" if problem else text,
+            problem=problem,
+            tokens=reply.tokens,
+            cost_usd=cost,
+            finish_reason=reason,
+            temperature=options["temperature"],
+            has_system_role=options["system"],
+            cut_by_server=self._compare(reply.tokens, messages, options) if reply.tokens else "",
+            tool=tool,
+        )
+
+    def _problem(self, message: Any, text: str, reason: str, tool: str) -> str:
+        """Return why a message is no answer; empty if it is one. Problems of the server's settings are warned of."""
         if tool:
             fix = "check the server's tool parser, or choose a model that answers in text"
             self._warn("tool", f"it calls tools that the request does not offer ({tool}); {fix}")
         if get(message, "refusal"):
-            problem = "the model refused to answer"
-        elif not text.strip():
-            problem = tool_problem(tool) if tool else cut_problem(reason) or f"it is empty (finish_reason {reason})"
-            if place := next((name for name in ("reasoning_content", "reasoning") if _text(get(message, name))), ""):
-                problem += f"; the text came as reasoning (in {place}): check the server's reasoning parser"
+            return "the model refused to answer"
+        if text.strip():
+            return ""
+        problem = tool_problem(tool) if tool else cut_problem(reason) or f"it is empty (finish_reason {reason})"
+        for name in ("reasoning_content", "reasoning"):
+            if _text(get(message, name)):
+                problem += f"; the text came as reasoning (in {name}): check the server's reasoning parser"
                 self._warn("reasoning", f"an answer has no text: {problem}")
-        cut = self._compare(tokens, messages, options) if tokens else ""
-        text = "" if problem else text
-        return Completion(text, problem, tokens, cost, reason, options["temperature"], options["system"], cut, tool)
+                break
+        return problem
 
     def _compare(self, tokens: Tokens, messages: Sequence[Message], options: Mapping[str, Any]) -> str:
         """Compare the counted tokens with what was sent; return the numbers if the server read far fewer."""
@@ -169,20 +199,20 @@ class ChatClient:
             self._warned.add(kind)
             _log.warning("%s: %s", self.endpoint.model, message)
 
-    def cause(self, status: int, refusal: Refusal) -> Cause | None:
+    def cause(self, reply: Reply) -> Cause | None:
         """Return the cause of a refusal; None if its status says all."""
-        cause = {402: Cause.CREDIT, 413: Cause.LENGTH}.get(status)
-        cause = refusal.cause(self.endpoint.max_tokens) if status in (400, 403, 422) else cause
-        return None if status == 403 and cause not in (Cause.CREDIT, Cause.FILTER) else cause
+        return cause_of(reply.status, reply.refusal, self.endpoint.max_tokens)
 
     def clean(self, message: str) -> str:
         """Return a message of the server in one line, without the key."""
         return one_line(message.replace(self._key, "***") if self._key else message)[:300]
 
-    def failure(self, error: "openai.APIStatusError", refusal: Refusal, cause: Cause | None) -> Exception:
-        """Return the exception for an error that neither retries nor other parameters fix."""
-        reason = error.response.extensions.get(REASON) or f"HTTP {error.status_code}: {refusal.message}"
-        message, server = self.clean(reason), f"the server {self.server}"
+    def failure(self, reply: Reply, cause: Cause | None) -> Exception:
+        """Return the exception for a problem that neither retries nor other parameters fix."""
+        message = self.clean(reply.problem)
+        server = f"the server {self.server}"
+        if not (reply.status or reply.is_billed or self._is_reachable):
+            return InfraError(f"no server answers at {self.server} ({message})")
         if cause is Cause.CREDIT:
             return InfraError(f"the account has no credit left: {message}")
         if cause is Cause.LIMIT:
@@ -195,10 +225,10 @@ class ChatClient:
             404: f"does not know the model {self.endpoint.model!r} or the address (it often ends in /v1)",
             405: "does not know the address (it often ends in /v1)",
         }
-        if hint := hints.get(cause or error.status_code):
+        if hint := hints.get(cause or reply.status):
             return InputError(f"{server} {hint}: {message}")
         is_reached = cause is Cause.LENGTH or (cause is not None and self.answers_others)
-        return RequestError(message, reached=is_reached, cause=cause, is_billed=BILLED in error.response.extensions)
+        return RequestError(message, reached=is_reached, cause=cause, is_billed=reply.is_billed)
 
 
 def cut_problem(reason: str) -> str:

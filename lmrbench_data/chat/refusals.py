@@ -11,52 +11,88 @@ _MAX_TEXT = 2000
 
 
 class Cause(Enum):
-    """The fault: its codes and types, and its words; all in lower case. The first cause that matches counts."""
+    """The fault that a server states."""
 
-    CREDIT = (  # the account has none: the run ends
-        r"insufficient_(quota|fund)|current_quota|arrear|credit|balance|billing|budget_exceeded|payment",
-        r"\bcredits?\b|\bbalance\b|insufficient.{0,12}quota|billing|arrear|overdue|good standing|recharge|\btop.?up|"
-        r"\bfunds\b|payment|trial (has )?(ended|expired)|upgrade your|exceeded your \w* ?quota|spend\w* limit|"
-        r"budget.{0,20}exceed|exceed.{0,20}budget|欠费|余额",
-    )
-    FILTER = (  # the answer counts as refused
-        r"content.?(filter|policy)|invalid_prompt|inspection|moderat|safety(?!_id)|responsibleai|prohibited|sensitive",
-        r"content.?filter|flagged|moderation|inappropriate|\bsafety\b|harmful|\bunsafe|prohibited.{0,9}(content|use)|"
-        r"\b(content|usage|use|our|violat\w+)\b.{0,30}\b(polic|guideline|terms)|content.{0,9}risk|敏感|不安全|"
-        r"(prompt|input|content|response)\b.{0,40}\b(blocked|filtered)",
-    )
-    LENGTH = (  # something is compared, and it is the length of the prompt, which is cut
-        r"context|too_?(long|large|many_tokens)|max_(length|prompt|input)|(prompt|input)_(length|to)|string_above|token_limit",
-        r"^(?!.*(rate.?limit|per (min|second|hour|day)|timed? ?out|\btook\b|concurren))"
-        r"(?=.*(input|prompt|message|context|request|sequence|conversation|token))"
-        r"(?=.*(exceed|too (long|large|many|big)|longer|larger|greater|(more|less|lower) than|fewer|at (most|least)|"
-        r"maximum|overflow|reduce|shorten|beyond|surpass|not fit|<=|>|range|supports? up to|limited to|\blimit\b))"
-        r"(?=.*(token|context|length|window|\bsize\b|\blong\b))",
-    )
-    ROLE = (  # the system's text begins the user's message
-        r"(?!)",
-        r"system['\"` ]*(role|message|prompt|instruction)|role[s:'\"` ]*system|developer instruct|roles must alternate",
-    )
-    ACCESS = (  # the model or the key is wrong: the run ends
-        r"model_not|no_such_model|\b(invalid|unknown|unsupported)_model\b|api_?key|authenti|authori[sz]|permission|no_db_|"
-        r"invalid_auth|\bnot_?found|forbidden",
-        r"api.?key|(invalid|incorrect|wrong|unauthori[sz]ed|virtual)\b.{0,12}\b(key|token)\b|authenti|unauthori|"
-        r"authori[sz]ation|secret key|^not found|method not allowed|模型.{0,6}不存在|令牌|密钥|"
-        r"credential|connected db|pinned to|\bno models? |\bvalid model|llm provider|"
-        r"\b(invalid|unknown|unsupported|no such|unrecogni[sz]ed)\b.{0,12}\bmodel|"
-        r"\bmodel\b.{0,60}\b(invalid|unknown|unsupported|unavailable|deprecated|decommissioned|retired|no longer|"
-        r"(not|never)( been| be)? (found|exist|available|supported|loaded|allowed|valid|recogni[sz]ed|served))",
-    )
-    LIMIT = (r"(?!)", r"(?!)")  # as LENGTH, but a reply of `max_tokens` would not fit by itself: the run ends
-    UNKNOWN = (r"(?!)", "")  # a parameter, which is left out if it is named, or a passing fault
+    CREDIT = "the account has none: the run ends"
+    FILTER = "a content filter: the answer counts as refused"
+    LENGTH = "the prompt is too long, and is cut"
+    LIMIT = "an answer of `max_tokens` would not fit by itself: the run ends"
+    ROLE = "the system's text begins the user's message"
+    ACCESS = "the model or the key is wrong: the run ends"
+    UNKNOWN = "a parameter, which is left out if it is named, or a passing fault"
 
 
+class Rule(NamedTuple):
+    """One sign of a cause, in lower case: a pattern among the `codes` or in the `text`, and words that it matches."""
+
+    cause: Cause
+    where: str
+    pattern: str
+    example: str
+
+    def matches(self, refusal: "Refusal") -> bool:
+        """Return whether a refusal has this sign."""
+        return bool(re.search(self.pattern, getattr(refusal, self.where), re.DOTALL))
+
+
+#: Two lengths are compared, and one of them is that of a prompt; neither a rate nor a time.
+_LENGTH = (
+    r"^(?!.*(rate.?limit|per (min|second|hour|day)|timed? ?out|\btook\b|concurren))"
+    r"(?=.*(input|prompt|message|context|request|sequence|conversation|token))"
+    r"(?=.*(exceed|too (long|large|many|big)|longer|larger|greater|(more|less|lower) than|fewer|at (most|least)|"
+    r"maximum|overflow|reduce|shorten|beyond|surpass|not fit|<=|>|range|supports? up to|limited to|\blimit\b))"
+    r"(?=.*(token|context|length|window|\bsize\b|\blong\b))"
+)
+_NO_MODEL = (
+    r"\b(invalid|unknown|unsupported|no such|unrecogni[sz]ed)\b.{0,12}\bmodel|"
+    r"\bmodel\b.{0,60}\b(invalid|unknown|unsupported|unavailable|deprecated|decommissioned|retired|no longer|"
+    r"(not|never)( been| be)? (found|exist|available|supported|loaded|allowed|valid|recogni[sz]ed|served))"
+)
+#: The first rule that matches counts.
+RULES = (
+    Rule(Cause.CREDIT, "codes", r"insufficient_(quota|fund)|current_quota|budget_exceeded", "insufficient_quota"),
+    Rule(Cause.CREDIT, "codes", r"credit|balance|billing|payment|arrear", "billing_hard_limit_reached"),
+    Rule(Cause.FILTER, "codes", r"content.?(filter|policy)|responsibleai|prohibited", "content_filter"),
+    Rule(Cause.FILTER, "codes", r"invalid_prompt|inspection|moderat|safety(?!_id)|sensitive", "data_inspection_failed"),
+    Rule(Cause.LENGTH, "codes", r"context|too_?(long|large|many_tokens)|string_above", "context_length_exceeded"),
+    Rule(Cause.LENGTH, "codes", r"token_limit|max_(length|prompt|input)|(prompt|input)_(length|to)", "prompt_tokens"),
+    Rule(Cause.ACCESS, "codes", r"api_?key|authenti|authori[sz]|invalid_auth", "invalid_api_key"),
+    Rule(Cause.ACCESS, "codes", r"permission|forbidden|no_db_|\bnot_?found", "permission_denied"),
+    Rule(Cause.ACCESS, "codes", r"model_not|no_such_model|\b(invalid|unknown|unsupported)_model\b", "unknown_model"),
+    Rule(Cause.CREDIT, "text", r"\bcredits?\b|\bbalance\b|\bfunds\b|余额", "your credit balance is too low"),
+    Rule(Cause.CREDIT, "text", r"billing|payment|arrear|overdue|good standing|欠费", "an invoice is overdue"),
+    Rule(Cause.CREDIT, "text", r"recharge|\btop.?up|upgrade your|trial (has )?(ended|expired)", "your trial has ended"),
+    Rule(Cause.CREDIT, "text", r"insufficient.{0,12}quota|exceeded your \w* ?quota", "you exceeded your current quota"),
+    Rule(Cause.CREDIT, "text", r"spend\w* limit|budget.{0,20}exceed|exceed.{0,20}budget", "budget has been exceeded"),
+    Rule(Cause.FILTER, "text", r"content.?filter|flagged|moderation|inappropriate|敏感", "your input was flagged"),
+    Rule(Cause.FILTER, "text", r"\bsafety\b|harmful|\bunsafe|content.{0,9}risk|不安全", "our safety system"),
+    Rule(Cause.FILTER, "text", r"\b(content|usage|use|our|violat\w+)\b.{0,30}\b(polic|guideline|terms)", "our policy"),
+    Rule(Cause.FILTER, "text", r"(prompt|input|content|response)\b.{0,40}\b(blocked|filtered)", "prompt blocked"),
+    Rule(Cause.FILTER, "text", r"prohibited.{0,9}(content|use)", "prohibited content"),
+    Rule(Cause.LENGTH, "text", _LENGTH, "the prompt exceeds the context window"),
+    Rule(Cause.ROLE, "text", r"system['\"` ]*(role|message|prompt|instruction)", "system role not supported"),
+    Rule(Cause.ROLE, "text", r"role[s:'\"` ]*system|developer instruct|roles must alternate", "unknown role: 'system'"),
+    Rule(Cause.ACCESS, "text", r"api.?key|secret key|credential|authori[sz]ation|令牌|密钥", "api key not valid"),
+    Rule(Cause.ACCESS, "text", r"authenti|unauthori|^not found|method not allowed", "not authenticated"),
+    Rule(Cause.ACCESS, "text", r"(invalid|incorrect|wrong|virtual)\b.{0,12}\b(key|token)\b", "invalid token"),
+    Rule(Cause.ACCESS, "text", r"connected db|pinned to|\bno models? |\bvalid model", "no models loaded"),
+    Rule(Cause.ACCESS, "text", r"llm provider|模型.{0,6}不存在", "llm provider not provided"),
+    Rule(Cause.ACCESS, "text", _NO_MODEL, "the model does not exist"),
+)
+#: The causes that an error with this status can have; other statuses say all.
+_CAUSES: Mapping[int, tuple[Cause, ...]] = {
+    400: tuple(Cause),
+    402: (Cause.CREDIT,),
+    403: (Cause.CREDIT, Cause.FILTER),
+    413: (Cause.LENGTH,),
+    422: tuple(Cause),
+    429: (Cause.CREDIT,),
+    500: (Cause.LENGTH, Cause.LIMIT, Cause.ROLE),
+}
 #: Words of refusals in which the reply's tokens count.
 _REPLY = r"max_?(completion_?|output_?|new_?)?tokens|maximum tokens|(completion|output|generated) tokens|context"
 #: Other words by which servers name a parameter.
 _ALIASES = {"response_format": r"json_schema|structured.?output|guided|grammar|json.?mode"}
-
-
 #: Fields that repeat the request or belong to a completion.
 _NO_WORDS = ("input", "choices", "usage", "id", "object", "model", "created")
 #: An HTTP status in a text.
@@ -89,15 +125,14 @@ class Refusal(NamedTuple):
 
     def cause(self, limit: int | None = None) -> Cause:
         """Return the cause, for a request with this token limit."""
-        said = (self.codes, self.text)
-        found = next(cause for i in (0, 1) for cause in Cause if re.search(cause.value[i], said[i], re.DOTALL))
-        return Cause.LIMIT if found is Cause.LENGTH and self._exceeds(limit) else found
+        cause = next((rule.cause for rule in RULES if rule.matches(self)), Cause.UNKNOWN)
+        return Cause.LIMIT if cause is Cause.LENGTH and self._exceeds(limit) else cause
 
     def place_of(self, name: str) -> int | None:
         """Return where the error names a parameter, codes first; None if it does not."""
         pattern = rf"(?<![\w.]){re.escape(name.lower())}(?!\w)|{_ALIASES.get(name, '(?!)')}"
-        found = re.search(pattern, f"{self.codes} {self.text}")
-        return found.start() if found else None
+        match = re.search(pattern, f"{self.codes} {self.text}")
+        return match.start() if match else None
 
     def _exceeds(self, limit: int | None) -> bool:
         """Return whether a limit is too large by itself, rather than leaving too little for the prompt."""
@@ -108,6 +143,17 @@ class Refusal(NamedTuple):
             return True
         stated = re.search(r"(?:context|maximum)\D{0,40}(\d+)", self.text)
         return limit >= (int(stated[1]) if stated else max(numbers - {limit}, default=limit + 1))
+
+
+def cause_of(status: int, refusal: Refusal, limit: int | None = None) -> Cause | None:
+    """Return the cause of a refusal, for a request with this token limit; None if the status says all."""
+    if status == 429:  # words about a quota are also those of a passing limit
+        refusal = refusal._replace(text="")
+    causes = _CAUSES.get(status, ())
+    if status in (402, 413):
+        return causes[0]
+    cause = refusal.cause(limit)
+    return cause if cause in causes else None
 
 
 def status_inside(refusal: Refusal) -> int:
@@ -124,12 +170,18 @@ def without_refused(options: Mapping[str, Any], refusal: Refusal, cause: Cause |
     """Return options without the first that a refusal names, None if none can go; a limit gets its other name, once."""
     if cause is Cause.ROLE and options["system"]:
         return {**options, "system": False}
-    sent = [name for name, value in options.items() if value is not None and name not in ("system", LIMITS[1])]
-    places = {place: name for name in sent if (place := refusal.place_of(name)) is not None}
-    if not places or cause not in (Cause.ACCESS, Cause.UNKNOWN):
+    if cause not in (Cause.ACCESS, Cause.UNKNOWN):
+        return None
+    places: dict[int, str] = {}
+    for name, value in options.items():
+        place = refusal.place_of(name)
+        if place is not None and value is not None and name not in ("system", LIMITS[1]):
+            places[place] = name
+    if not places:
         return None
     first = places[min(places)]
-    return {**options, first: None, **({LIMITS[1]: options[first]} if first == LIMITS[0] else {})}
+    fewer = {**options, first: None}
+    return {**fewer, LIMITS[1]: options[first]} if first == LIMITS[0] else fewer
 
 
 def get(value: Any, *path: str | int) -> Any:

@@ -9,6 +9,7 @@ import pytest
 
 import lmrbench_data as lmr
 from lmrbench_data.base.errors import ArgumentError, InfraError, InputError, LMRBenchError
+from lmrbench_data.chat.refusals import RULES, Refusal, Rule
 from lmrbench_data.dataset.rows import DatasetRow
 from support.openai_server import Reply, Request, Server, completion
 from support.toy import TOY_ANSWER, json_lines, write_toys
@@ -45,6 +46,13 @@ def refuse(server: Server, reply: Reply, word: str = "", first: int = 0) -> None
         return reply if is_refused else TOY_ANSWER
 
     server.judge = judge
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.example)
+def test_rule_is_the_first_that_matches_its_example(rule: Rule) -> None:
+    refusal = Refusal(**{"message": "", "codes": "", "text": "", rule.where: rule.example})
+    assert next(other for other in RULES if other.matches(refusal)) == rule
+    assert refusal.cause() is rule.cause
 
 
 LENGTH = [
@@ -190,6 +198,19 @@ def test_only_the_named_parameter_is_left_out(
     assert [row["metadata"]["temperature"] for row in rows_of(options)] == [None, None]
     assert {request.body["max_completion_tokens"] for request in server.requests} == {900}
     assert caplog.messages == ["m: the server does not accept temperature"]
+
+
+def test_repairs_and_repeats_of_a_request_have_a_bound(server: Server, options: dict[str, Any]) -> None:
+    server.judge = lambda request: error("Unsupported: temperature, stream, max_completion_tokens, max_tokens")
+    options |= {"instances": ["toy-a"], "temperature": 0.8, "max_tokens": 900}
+    for retries, repeats in ((0, 0), (1, 1), (4, 2)):
+        server.requests.clear()
+        assert lmr.generate(**options, retries=retries).errors == 1
+        assert len(server.requests) == 1 + 3 + repeats, "an option is left out, or gets its other name, once"
+    server.judge = lambda request: Reply(503, {}, {"Retry-After-Ms": "1"})
+    server.requests.clear()
+    assert lmr.generate(**options, retries=3).errors == 1
+    assert len(server.requests) == 4
 
 
 # --- refusals that say "200 OK" ---------------------------------------------------------------------------------------

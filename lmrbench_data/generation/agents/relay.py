@@ -6,25 +6,21 @@ and costs are enforced here, regardless of the agent's own. A server's error tex
 
 import asyncio
 import concurrent.futures
-import contextlib
 import json
 import threading
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ...base.errors import InfraError, InputError, LMRBenchError
 from ...base.text import one_line, plural
-from ...chat.budget import Budget, Tokens, read_tokens
+from ...chat.budget import Budget, Tokens
 from ...chat.client import ChatClient
 from ...chat.endpoint import Endpoint
-from ...chat.refusals import LIMITS, Cause, Refusal, get
-from ...chat.server import BILLED, address_and_key, connect, json_of
+from ...chat.refusals import LIMITS, Cause, get
+from ...chat.reply import Reply
+from ...chat.server import Connection, address_and_key
 from .allowed import NotAllowedError, read_request
-
-if TYPE_CHECKING:
-    import httpx2
-    import openai
 
 STEP_LIMIT, COST_LIMIT, COST_UNKNOWN = "step_limit", "cost_limit", "cost_unknown"
 #: Seconds for requests that are under way when an agent is done: nobody waits for their answers.
@@ -82,7 +78,7 @@ class Relay:
         self.model, self._budget, self._body = model, budget, body or {}
         self._max_steps, self._max_tokens = max_steps, max_tokens
         self._rules = ChatClient(Endpoint(model=model, base_url=base_url, max_tokens=max_tokens))
-        self._client = connect(*address_and_key(base_url), timeout_s=request_s)
+        self._server = Connection(*address_and_key(base_url), request_s)
         self._limit_name = LIMITS[0]
         self._loop, self._lock, self._is_closed = asyncio.new_event_loop(), threading.Lock(), False
         self._requests: set[concurrent.futures.Future[HttpAnswer]] = set()
@@ -164,7 +160,7 @@ class Relay:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._client.close()
+        await self._server.close()
 
     async def _forward(self, request: dict[str, Any]) -> HttpAnswer:
         """Ask the server within all limits."""
@@ -185,77 +181,57 @@ class Relay:
 
     async def _ask(self, request: dict[str, Any]) -> HttpAnswer:
         """Send one request, again if that may help, and count its answer."""
-        import httpx2
-        import openai
-
         limits = [request.pop(name) for name in LIMITS if name in request] if self._max_tokens else []
         repeats = _REPEATS
         while True:
             body = {**request, **self._limit(*limits)}
             try:
-                response = await self._client.post("/chat/completions", cast_to=httpx2.Response, body=body)
-            except openai.APIStatusError as error:
-                is_billed = BILLED in error.response.extensions
-                if is_billed:
-                    self._bill(error.response.extensions[BILLED])
-                refusal = Refusal.of(json_of(error.response) or error.response.text)
-                cause = self._rules.cause(error.status_code, refusal)
-                if self._max_tokens and LIMITS[0] in body and refusal.place_of(LIMITS[0]) is not None:
-                    self._limit_name = LIMITS[1]  # older servers know the limit by its older name
-                elif cause is Cause.UNKNOWN and repeats and not is_billed:
-                    await asyncio.sleep(_PAUSE_S)
-                    repeats -= 1
-                else:
-                    return await self._refuse(error, refusal, cause)
-            except openai.APIConnectionError as error:
-                if isinstance(error.__cause__, httpx2.ReadTimeout):
-                    self._bill(None)
-                return self._miss(502, f"the server does not answer ({one_line(error.__cause__ or error)[:300]})")
+                reply = await self._server.send(body)
             except InputError as error:
                 self.fatal = str(error)
                 return _refusal(403, "the run ends")
+            if reply.is_billed:
+                self._bill(reply.tokens)
+            if not reply.problem:
+                return self._count(reply, body)
+            cause = self._rules.cause(reply)
+            if self._max_tokens and LIMITS[0] in body and reply.refusal.place_of(LIMITS[0]) is not None:
+                self._limit_name = LIMITS[1]  # older servers know the limit by its older name
+            elif cause is Cause.UNKNOWN and repeats and not reply.is_billed:
+                await asyncio.sleep(_PAUSE_S)
+                repeats -= 1
             else:
-                return self._count(response, body)
+                return await self._refuse(reply, cause)
 
     def _limit(self, *limits: int) -> dict[str, int]:
         return {self._limit_name: min([self._max_tokens, *limits])} if self._max_tokens else {}
 
-    async def _refuse(self, error: "openai.APIStatusError", refusal: Refusal, cause: Cause | None) -> HttpAnswer:
+    async def _refuse(self, reply: Reply, cause: Cause | None) -> HttpAnswer:
         """Return what the agent is told of a refusal."""
-        status, failure = error.status_code, self._rules.failure(error, refusal, cause)
+        if not reply.status:
+            return self._miss(502, f"the server does not answer ({reply.problem})")
+        failure = self._rules.failure(reply, cause)
         reason = str(failure)
-        if "/responses" in refusal.text:
-            reason = f"{self._rules.clean(refusal.message)} ({_RESPONSES})"
+        if "/responses" in reply.refusal.text:
+            reason = f"{self._rules.clean(reply.refusal.message)} ({_RESPONSES})"
         if isinstance(failure, LMRBenchError) and await self._is_refused_for_good():
             self.fatal = reason
         elif cause is None:
-            retry_after = one_line(error.response.headers.get("Retry-After", ""))[:40]
-            return self._miss(status, f"the server says {reason}", retry_after)
+            retry_after = one_line(reply.response.headers.get("Retry-After", ""))[:40]
+            return self._miss(reply.status, f"the server says {reason}", retry_after)
         self.failure, self.complaint = "", reason
         if told := _TOLD.get(cause):
             return _refusal(400, *told)
-        return _refusal(status, f"The server refused this request ({status}).")
+        return _refusal(reply.status, f"The server refused this request ({reply.status}).")
 
     async def _is_refused_for_good(self) -> bool:
         """Ask what no agent wrote: a firewall, or words of the agent that an error repeats, must not end the run."""
-        import httpx2
-        import openai
-
         body = {"model": self.model, "messages": [{"role": "user", "content": "Say OK."}], **self._body}
-        try:
-            response = await self._client.post(
-                "/chat/completions", cast_to=httpx2.Response, body={**body, **self._limit()}
-            )
-        except openai.APIStatusError as error:
-            if BILLED in error.response.extensions:
-                self._budget.add(error.response.extensions[BILLED])
-            refusal = Refusal.of(json_of(error.response) or error.response.text)
-            failure = self._rules.failure(error, refusal, self._rules.cause(error.status_code, refusal))
-            return isinstance(failure, LMRBenchError)
-        except openai.APIConnectionError:
-            return False
-        self._budget.add(read_tokens(get(json_of(response), "usage")))
-        return False
+        reply = await self._server.send({**body, **self._limit()})
+        if reply.is_billed:
+            self._budget.add(reply.tokens)
+        is_refused = bool(reply.status and reply.problem)
+        return is_refused and isinstance(self._rules.failure(reply, self._rules.cause(reply)), LMRBenchError)
 
     def _miss(self, status: int, reason: str, retry_after: str = "") -> HttpAnswer:
         """Note that a request has no answer."""
@@ -273,30 +249,21 @@ class Relay:
         self.input_tokens += tokens.question if tokens else 0
         self.output_tokens += tokens.answer if tokens else 0
 
-    def _count(self, response: "httpx2.Response", request: Mapping[str, Any]) -> HttpAnswer:
-        """Count an answer."""
-        events = _events(response)
-        tokens = next(filter(None, (read_tokens(get(event, "usage")) for event in reversed(events))), None)
-        self._bill(tokens)
+    def _count(self, reply: Reply, request: Mapping[str, Any]) -> HttpAnswer:
+        """Note an answer, which may be a stream that breaks off."""
+        tokens = reply.tokens
         if tokens and self._rules.is_limit_ignored(tokens, self._limit_name, request.get(self._limit_name)):
             self._limit_name = LIMITS[1]
-        if error := next(filter(None, (get(event, "error") for event in events)), None):
-            return self._miss(502, f"the answer broke off: {self._rules.clean(str(get(error, 'message') or error))}")
+        errors = [get(event, "error") for event in reply.events if get(event, "error")]
+        if errors:
+            message = self._rules.clean(str(get(errors[0], "message") or errors[0]))
+            return self._miss(502, f"the answer broke off: {message}")
         self.failure, self._has_answer = "", True
         if self._waits_since:
             self.waited_s += time.monotonic() - self._waits_since
             self._waits_since = 0.0
-        return HttpAnswer(200, response.content, one_line(response.headers.get("Content-Type") or _JSON)[:100])
-
-
-def _events(response: "httpx2.Response") -> list[Any]:
-    """Return the JSON values of an answer: several if it is a stream."""
-    is_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
-    events = []
-    for text in response.text.split("\n") if is_stream else [response.text]:
-        with contextlib.suppress(ValueError, RecursionError):
-            events.append(json.loads(text.removeprefix("data:")))
-    return events
+        kind = one_line(reply.response.headers.get("Content-Type") or _JSON)[:100]
+        return HttpAnswer(200, reply.response.content, kind)
 
 
 def _refusal(status: int, message: str, code: str = "relay") -> HttpAnswer:
