@@ -167,11 +167,7 @@ class Overloaded(LocalSandbox):
 def test_run_on_an_overloaded_machine_is_retried_alone() -> None:
     sandbox = Overloaded(tries=1)
     with ThreadPoolExecutor(4) as pool:
-        list(
-            pool.map(
-                lambda number: run_with_exclusive_retry(sandbox.run, "", bytes([number]), Limits(1, 256)), range(4)
-            )
-        )
+        list(pool.map(lambda number: run_with_exclusive_retry(sandbox, "", bytes([number]), Limits(1, 256)), range(4)))
     assert sandbox.beside == [0] * 4
 
 

@@ -68,7 +68,7 @@ def one_answer(workspace: bytes, modules: Sequence[str], work: str) -> tuple[lis
 
     Its output follows a line of stdout that begins with `begin`.
     """
-    program = zygote_program(walls=None, in_place=True, has_cgroup=True)
+    program = zygote_program(walls=None, in_place=True, has_cgroup=True, required=[])
     return zygote_arguments(program), program + zygote_message(workspace, modules, work, {})
 
 

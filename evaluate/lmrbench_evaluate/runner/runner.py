@@ -116,14 +116,11 @@ def main(work: str, run_together: Callable[[list[Run]], Iterator[Result]]) -> No
     # The plan's own list, which `forget` empties in every child.
     left = plan["runs"] = [(case, seed) for case, seed in plan["runs"]]
     while left:
+        # No result has a name here, or the next child would inherit it.
         if plan.get("together"):
-            results = in_child(stream, limit, left[:], run_together, plan)
+            deliver(stream, left, in_child(stream, limit, left[:], run_together, plan))
         else:
-            results = in_child(stream, limit, left[:1], run_alone, plan)
-        for kind, payload in results:
-            case, seed = left.pop(0)
-            send(stream, case, seed, kind, payload)
-        del results, kind, payload  # or the next child inherits them
+            deliver(stream, left, in_child(stream, limit, left[:1], run_alone, plan))
     stream.write(b"used %.3f\n" % (spent() - begun))
     stream.flush()
 
@@ -185,6 +182,13 @@ def preload(threads: int) -> None:
                 break  # not a module but a function, say; the child reports real errors
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)
+
+
+def deliver(stream: BinaryIO, left: list[Run], results: list[Result]) -> None:
+    """Send the results of the first runs that are left, and take these runs off."""
+    for kind, payload in results:
+        case, seed = left.pop(0)
+        send(stream, case, seed, kind, payload)
 
 
 def send(stream: BinaryIO, case: str, seed: int, kind: str, payload: Data) -> None:

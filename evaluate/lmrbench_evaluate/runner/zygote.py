@@ -20,7 +20,6 @@ import ctypes
 import fcntl
 import gc
 import importlib
-import importlib.util
 import json
 import os
 import re
@@ -34,7 +33,6 @@ from typing import Any
 
 import cgroup
 import job
-import runner
 import seccomp
 import walls
 
@@ -51,7 +49,8 @@ def main(settings: dict[str, Any]) -> None:
     Args:
         settings: `walls`: the fields of `Walls` but its program, or None if jobs have none. `in_place`: whether the
             first job is the only one and takes the place of this process. `has_cgroup`: whether this process has a
-            container of its own, which limits memory and counts CPU time.
+            container of its own, which limits memory and counts CPU time. `required`: names of libraries that must not
+            be missing here, or answers would be blamed for it.
     """
     sys.dont_write_bytecode = True
     counts = settings["has_cgroup"]
@@ -64,7 +63,7 @@ def main(settings: dict[str, Any]) -> None:
         message = json.loads(line)
         if not message:  # the job to end has ended by itself
             continue
-        is_new = load(message["modules"])
+        is_new = load(message["modules"], settings["required"])
         workspace = stored(message["size"])
         send(b"begin %d\n" % cpu_nanoseconds(counts))
         place = message["work"], message["rlimits"]
@@ -108,11 +107,11 @@ def move(pipe: int, target: int, size: int) -> None:
         size -= moved
 
 
-def load(modules: list[str]) -> bool:
+def load(modules: list[str], required: list[str]) -> bool:
     """Import libraries that have not been tried yet; return whether there are any.
 
     Raises:
-        SystemExit: a library that tasks need is installed and cannot be imported.
+        SystemExit: a required library cannot be imported.
     """
     new = [name for name in modules if name not in _tried]
     if not new:
@@ -124,8 +123,8 @@ def load(modules: list[str]) -> bool:
             importlib.import_module(name)
         except (Exception, SystemExit) as error:
             # Others are functions, say, or the repository can do without them; the job reports real errors.
-            if name in runner.PRELOADED and importlib.util.find_spec(name):
-                sys.exit(f"cannot import {name}: {error}")
+            if name in required:
+                sys.exit(f"cannot import {name}: {type(error).__name__}: {error}")
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)
     gc.freeze()  # collections in jobs would copy memory that they share with this process
@@ -166,10 +165,23 @@ def serve(fork: Callable[[Callable[[], object]], int], workspace: int, place: tu
         os.close(fd)
     relay(pid, {out: b"out", log: b"log"})
     status = os.waitpid(pid, 0)[1]
-    with contextlib.suppress(ChildProcessError):  # orphans of jobs without walls
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+    end_orphans()
     send(b"end %d %d\n" % (cgroup.oom_kills() - kills_before, status))
+
+
+def end_orphans() -> None:
+    """End the processes that a job without walls has left (Linux)."""
+    path = f"/proc/self/task/{os.getpid()}/children"
+    while os.path.exists(path):
+        with open(path, encoding="ascii") as file:
+            children = list(map(int, file.read().split()))
+        if not children:
+            return
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(-1, 0)
 
 
 def relay(pid: int, pipes: dict[int, bytes]) -> None:

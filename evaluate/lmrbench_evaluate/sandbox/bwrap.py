@@ -28,9 +28,9 @@ from lmrbench_data.base.errors import InfraError
 from ..runner import zygote_arguments, zygote_program
 from ..runner.seccomp import filter_program
 from .base import PYTHON_OPTIONS, USER_NAME, Ended, Limits
-from .bwrap_view import CONFIGURATION, PYTHON, configuration, package_mounts, system_mounts
+from .bwrap_view import CONFIGURATION, PYTHON, configuration, import_names, package_mounts, system_mounts
 from .child_sandbox import ChildSandbox, find_environment, memory_of, memory_watch, parents, rlimits
-from .zygote import WORK, ZYGOTE_ENVIRONMENT, GoneError, Zygote
+from .zygote import OWN_PROCESSES, WORK, ZYGOTE_ENVIRONMENT, GoneError, Zygote
 from .zygotes import SHARED, Isolation
 
 #: The user inside a user namespace; there, the limit of processes counts only those of the run.
@@ -69,6 +69,8 @@ class BwrapSandbox(ChildSandbox):
         self._system = system_mounts(benchmark)
         #: Options by identity, as found by `prepare`.
         self._packages: dict[str, list[str]] = {}
+        #: Names of libraries by identity, likewise.
+        self._required: dict[str, list[str]] = {}
         try:
             with self.zygote("", Limits(0, 0)):
                 pass
@@ -78,7 +80,10 @@ class BwrapSandbox(ChildSandbox):
     def prepare(self, tag: str) -> str:
         """Check that this Python has the environment's packages; a zygote reports one that it cannot import."""
         identity = super().prepare(tag)
-        self._packages[identity] = package_mounts(find_environment(tag, self._benchmark).packages())
+        if identity not in self._packages:
+            requirements = find_environment(tag, self._benchmark).packages()
+            self._required[identity] = import_names(requirements)
+            self._packages[identity] = package_mounts(requirements)
         return identity
 
     def kind(self, image: str, limits: Limits) -> Hashable:
@@ -89,7 +94,8 @@ class BwrapSandbox(ChildSandbox):
         """Start a zygote in bubblewrap, and end it after the block."""
         user = _new_user()
         walls = {"user": int(user), "disk_mb": limits.disk_mb}
-        program = zygote_program(walls=walls, in_place=False, has_cgroup=False)
+        required = self._required.get(image, [])
+        program = zygote_program(walls=walls, in_place=False, has_cgroup=False, required=required)
         with self._command(zygote_arguments(program), self._packages.get(image, ()), limits, user) as (command, fds):
             child = _Contained(command, environment=_ENVIRONMENT, stderr=subprocess.PIPE, pass_fds=fds)
 
@@ -98,9 +104,7 @@ class BwrapSandbox(ChildSandbox):
 
         with child, self.hosted(child, child.kill_contained) as host:
             yield Zygote(
-                dataclasses.replace(
-                    host, watch=watch, rlimits=lambda limits: rlimits(limits, RLIMIT_NPROC=limits.processes)
-                ),
+                dataclasses.replace(host, watch=watch, rlimits=_rlimits),
                 program,
             )
 
@@ -151,6 +155,12 @@ class _Contained(Child):
 
 def _new_user() -> str:
     return _USER if os.geteuid() != 0 else str(_FIRST_USER + secrets.randbelow(_USERS))
+
+
+def _rlimits(limits: Limits) -> dict[str, int]:
+    """Return the rlimits of a job; the kernel counts an ordinary user's zygote with it."""
+    more = OWN_PROCESSES if os.geteuid() != 0 else 0
+    return rlimits(limits, RLIMIT_NPROC=limits.processes + more)
 
 
 def _user_options() -> Sequence[str]:

@@ -111,6 +111,7 @@ class DockerSandbox(ZygoteSandbox):
             walls={"user": user, "disk_mb": limits.disk_mb} if is_shared else None,
             in_place=not is_shared,
             has_cgroup=True,
+            required=[],
         )
         options = tmpfs_options(limits)
         host = {"tmpfs": {WORK: options, "/tmp": options}, **(_room_for_walls() if is_shared else {})}

@@ -62,7 +62,7 @@ class LocalSandbox(ChildSandbox):
     @contextlib.contextmanager
     def zygote(self, image: str, limits: Limits) -> Iterator[Zygote]:
         """Start a zygote, and end it after the block; each of its jobs has a folder."""
-        program = zygote_program(walls=None, in_place=False, has_cgroup=False)
+        program = zygote_program(walls=None, in_place=False, has_cgroup=False, required=[])
         child = Child(
             [sys.executable, *PYTHON_OPTIONS, *zygote_arguments(program)],
             environment={**ZYGOTE_ENVIRONMENT, "PATH": os.defpath},

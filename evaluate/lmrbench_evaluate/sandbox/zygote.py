@@ -67,7 +67,7 @@ class Zygote:
         host.send(program)
         self._wait(lambda: self._uncounted is not None, START_S)
         if self._uncounted is None:
-            raise GoneError(f"the sandbox does not start here ({host.end(self._errors)[1]})")
+            raise GoneError(f"a zygote does not start: {host.end(self._errors)[1]}")
 
     def _begin(self) -> None:
         """Expect a new job."""
