@@ -14,7 +14,7 @@ from lmrbench_data.base.source import FunctionNode, MalformedAnswerError, Source
 from lmrbench_data.base.splice import WRAPPER, wrappers
 from lmrbench_data.base.text import join_names
 
-from .thoughts import BEHIND_MARK, TOKEN, Span, without_thoughts
+from .thoughts import TOKEN, Span, without_thoughts
 
 _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 _TOKENS = re.compile(rf"(?P<start>^[ \t]*{TOKEN}++)|{TOKEN}++(?P<end>[ \t]*+$)?", re.MULTILINE)
@@ -77,7 +77,7 @@ def read_blocks(
     if not mention.search(text):
         raise MalformedAnswerError(f"no definition of {which} in the answer")
     blocks = _read_reply(text, mention, defines)
-    reply = without_thoughts(text, mention, [block.span for block in blocks if block.tree], is_cut=is_cut)
+    reply = without_thoughts(text, [block.span for block in blocks if block.tree], is_cut=is_cut)
     if reply != text:
         blocks = _read_reply(reply, mention, defines)
     if is_cut:
@@ -93,9 +93,9 @@ def read_blocks(
 
 
 def _mention(goals: Collection[str]) -> re.Pattern[str]:
-    """Return the pattern of the first line of a goal function."""
+    """Return the pattern of the first line of a goal function, which may stand behind a mark."""
     names = "|".join(sorted({goal.rpartition(".")[2] for goal in goals}))
-    return re.compile(rf"(?:^|{BEHIND_MARK})[ \t\f]*(?:async[ \t]+)?def[ \t]+(?:{names})\b", re.MULTILINE)
+    return re.compile(rf"(?:^|[>\]\u25b7\u3011]|final)[ \t\f]*(?:async[ \t]+)?def[ \t]+(?:{names})\b", re.MULTILINE)
 
 
 def join_blocks(blocks: Sequence[Block], chosen: Collection[int]) -> tuple[dict[int, str], str]:
