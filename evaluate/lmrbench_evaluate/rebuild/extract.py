@@ -88,7 +88,7 @@ def read_blocks(
     if any(block.defines for block in blocks):
         return blocks
     reasons = [block.reason for block in blocks if block.reason and mention.search(block.code)]
-    where = "outside of its thoughts" if mention.search(text) and not mention.search(reply) else "at the top level"
+    where = "at the top level" if mention.search(reply) else "outside of its thoughts"
     raise MalformedAnswerError(reasons[-1] if reasons else f"no definition of {which} {where} in the answer")
 
 

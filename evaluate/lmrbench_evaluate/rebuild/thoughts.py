@@ -46,9 +46,8 @@ class _Mark(NamedTuple):
     """The word that an opening mark and its closing mark have in common; empty for a channel."""
     closes: bool
     is_thought: bool
-    """Whether it is named like thoughts."""
     is_answer: bool
-    """Whether it is named like an answer."""
+    """Whether it is named like thoughts, or like an answer."""
     stands_out: bool = True
     """It begins a line, or closes what stands directly before it; without a telling name, it opens the reply."""
 
@@ -64,7 +63,6 @@ def without_thoughts(text: str, code: Sequence[Span] = (), *, is_cut: bool = Fal
         code: spans of the text that are code, in order: what stands in them is no mark.
         is_cut: whether the reply was cut.
     """
-    code_end = code[-1][1] if code else 0
     left_out, opened, head = list[Span](), dict[str, _Mark](), _end_of_nothing(text, 0)
     for mark in _marks(text, code):
         start = mark.start
@@ -74,28 +72,16 @@ def without_thoughts(text: str, code: Sequence[Span] = (), *, is_cut: bool = Fal
             continue
         if not mark.is_answer:
             opening = opened.pop(mark.key, None)
-            is_followed = _end_of_nothing(text, mark.end) < len(text)
-            if not _are_thoughts(opening, mark, is_followed, is_answered=code_end > mark.end):
+            first = opening or mark
+            is_followed = opening is not None and _end_of_nothing(text, mark.end) < len(text)
+            if not first.stands_out or not (first.is_thought or is_followed):
                 continue
             start = opening.start if opening else 0
         left_out.append((start, mark.end))
         head = _end_of_nothing(text, mark.end) if start <= head else head
-    ends_with_code = code_end > 0 and not is_cut and not text[code_end:].strip()
+    ends_with_code = bool(code) and not is_cut and not text[code[-1][1] :].strip()
     unfinished = [mark for mark in opened.values() if mark.stands_out and not (mark.key and ends_with_code)]
     return _cut_out(text, left_out + [(mark.start, len(text)) for mark in unfinished])
-
-
-def _are_thoughts(opening: _Mark | None, closing: _Mark, is_followed: bool, is_answered: bool) -> bool:
-    """Return whether two marks, or the reply's start and a mark, enclose thoughts.
-
-    Args:
-        is_followed: some text stands behind them.
-        is_answered: some code stands behind them.
-    """
-    first = opening or closing
-    if first.is_thought:
-        return first.stands_out or is_answered
-    return first.stands_out and (is_followed if opening else is_answered)
 
 
 def _cut_out(text: str, spans: list[Span]) -> str:
