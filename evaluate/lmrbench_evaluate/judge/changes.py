@@ -57,11 +57,11 @@ def compare_answer(
     pairs = []
     for path, names in goals.items():
         others = [text for files in (masked, rebuilt, golden) for name, text in files.items() if name != path]
-        read = _words(*cases, *others)
+        read = _names(*cases, *others)
         reference = code_only(golden[path], read, with_words=with_words)
         candidate = code_only(rebuilt[path], read, with_words=with_words)
         # A string that only the functions read is in use in the given file, too.
-        read |= _words(golden[path], rebuilt[path])
+        read |= _names(golden[path], rebuilt[path])
         given = list(_statements(parse(code_only(masked[path], read, with_words=with_words)).body, names))
         sides = _side(reference, names, given), _side(candidate, names, given)
         pairs.append(Pair(path, *sides, identical=candidate == reference))
@@ -69,12 +69,13 @@ def compare_answer(
     return pairs, [(path, _shown(rebuilt, path, with_words)) for path in changed if path in reachable]
 
 
-def _words(*texts: str) -> set[str]:
+def _names(*texts: str) -> set[str]:
     """Return every word of these texts that could be a Python name."""
-    return {word for text in texts for word in re.findall(r"[^\W\d]\w*", text)}
+    return set(re.findall(r"[^\W\d]\w*", "\n".join(texts)))
 
 
 def _side(source: str, names: Sequence[str], given: Sequence[str]) -> Side:
+    """Compare a printed file with the statements that the given file has besides the goal functions."""
     functions = {name: ast.unparse(find_function(source, name).node) for name in names}
     statements = list(_statements(parse(source).body, names))
     if statements == given:
@@ -90,10 +91,10 @@ def _statements(body: Sequence[ast.stmt], goals: Collection[str], above: str = "
     for node in body:
         name = f"{above}{getattr(node, 'name', '')}"
         if isinstance(node, ast.ClassDef):
-            members = _statements(node.body, goals, f"{name}.")
-            node.body, texts = [ast.Pass()], list(members)
+            members = list(_statements(node.body, goals, f"{name}."))
+            node.body = [ast.Pass()]
             yield ast.unparse(node)
-            yield from (f"[in class `{name}`]\n{text}" for text in texts if text != "pass")
+            yield from (f"[in class `{name}`]\n{text}" for text in members if text != "pass")
         elif not (isinstance(node, FunctionNode) and name in goals and not is_overload(node)):
             yield ast.unparse(node)
 
@@ -102,7 +103,7 @@ def _shown(rebuilt: Mapping[str, str], name: str, with_words: bool) -> str:
     if name not in rebuilt:
         return "[the candidate removed this file]"
     try:
-        others = _words(*(text for path, text in rebuilt.items() if path != name))
+        others = _names(*(text for path, text in rebuilt.items() if path != name))
         return code_only(rebuilt[name], others, with_words=with_words)
     except SourceError:
         return "[not shown: this is not Python that can be taken apart]"
@@ -120,7 +121,7 @@ def _reachable(files: Mapping[str, str], goals: Collection[str], cases: Sequence
             by_stem.setdefault(parts[-1], set()).add(path)
     reached, waiting = set(goals), [*(files[path] for path in goals), *cases]
     while waiting:
-        for name in _words(waiting.pop()) & by_stem.keys():
+        for name in _names(waiting.pop()) & by_stem.keys():
             waiting += [files[path] for path in by_stem[name] - reached]
             reached |= by_stem[name]
     return reached
