@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from lmrbench_data.base.source import FunctionNode, SourceError, find_function, is_overload, parse
 
-from .strip_remarks import code_only, looks_at_itself
+from .strip_remarks import code_only, looks_at_itself, names_read
 
 
 class Side(NamedTuple):
@@ -56,14 +56,13 @@ def compare_answer(
     with_words = any(looks_at_itself(rebuilt.get(path, "")) for path in (*goals, *changed))
     pairs = []
     for path, names in goals.items():
+        versions = masked[path], golden[path], rebuilt[path]
         others = [text for files in (masked, rebuilt, golden) for name, text in files.items() if name != path]
-        read = _names(*cases, *others)
-        reference = code_only(golden[path], read, with_words=with_words)
-        candidate = code_only(rebuilt[path], read, with_words=with_words)
-        # A string that only the functions read is in use in the given file, too.
-        read |= _names(golden[path], rebuilt[path])
-        given = list(_statements(parse(code_only(masked[path], read, with_words=with_words)).body, names))
-        sides = _side(reference, names, given), _side(candidate, names, given)
+        # What one version reads is in use in all of them, so that equal statements are printed alike.
+        read = _names(*cases, *others).union(*map(names_read, versions))
+        given, reference, candidate = (code_only(text, read, with_words=with_words) for text in versions)
+        known = list(_statements(parse(given).body, names))
+        sides = _side(reference, names, known), _side(candidate, names, known)
         pairs.append(Pair(path, *sides, identical=candidate == reference))
     reachable = _reachable({**masked, **rebuilt}, goals, cases) if changed else ()
     return pairs, [(path, _shown(rebuilt, path, with_words)) for path in changed if path in reachable]
@@ -74,14 +73,14 @@ def _names(*texts: str) -> set[str]:
     return set(re.findall(r"[^\W\d]\w*", "\n".join(texts)))
 
 
-def _side(source: str, names: Sequence[str], given: Sequence[str]) -> Side:
+def _side(source: str, names: Sequence[str], known: Sequence[str]) -> Side:
     """Compare a printed file with the statements that the given file has besides the goal functions."""
     functions = {name: ast.unparse(find_function(source, name).node) for name in names}
     statements = list(_statements(parse(source).body, names))
-    if statements == given:
+    if statements == known:
         return Side(functions, "")
-    blocks = list((Counter(statements) - Counter(given)).elements())
-    if missing := list((Counter(given) - Counter(statements)).elements()):
+    blocks = list((Counter(statements) - Counter(known)).elements())
+    if missing := list((Counter(known) - Counter(statements)).elements()):
         blocks += ["[these statements of the given file are missing:]", *missing]
     return Side(functions, "\n\n".join(blocks) or "[the same statements in another order]")
 

@@ -32,6 +32,11 @@ def looks_at_itself(source: str) -> bool:
         return False
 
 
+def names_read(source: str) -> set[str]:
+    """Return the names that code reads, or may refer to by a string."""
+    return _names_read(parse(source))
+
+
 def code_only(source: str, read_elsewhere: Collection[str] = (), *, with_words: bool = False) -> str:
     """Print Python source anew without the words that have no effect; equal results behave alike.
 
@@ -115,7 +120,6 @@ class _Blank(ast.NodeTransformer):
 
 
 def _names_read(tree: ast.AST) -> set[str]:
-    """Return the names that code reads, or may refer to by a string."""
     names: set[str] = set()
     for node in ast.walk(tree):
         match node:
