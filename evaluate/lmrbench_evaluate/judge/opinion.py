@@ -5,6 +5,7 @@ guessed: the model is asked again.
 """
 
 import json
+import re
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
@@ -17,6 +18,8 @@ from ..rebuild.thoughts import without_thoughts
 
 #: Characters of each text that are kept.
 MAX_TEXT = 4000
+#: Where a judgement may begin.
+_START = re.compile(r"(?:^|[>\]\u25b7\u3011]|final)\s*(?:\{|```)", re.MULTILINE)
 
 
 class Category(StrEnum):
@@ -92,7 +95,7 @@ def read_reply(text: str, form: type[Form]) -> Form:
     """Return the statement in a reply; UnreadableError if the reply is not one JSON object of this form."""
     answer = text.strip()
     if not answer.startswith(("{", "```")):
-        answer = without_tokens(without_thoughts(answer)).strip()
+        answer = without_tokens(without_thoughts(answer, _START)).strip()
     if answer.startswith("```"):
         answer = answer.removeprefix("```").removeprefix("json").removesuffix("```")
     try:

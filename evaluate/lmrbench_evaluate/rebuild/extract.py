@@ -77,7 +77,7 @@ def read_blocks(
     if not mention.search(text):
         raise MalformedAnswerError(f"no definition of {which} in the answer")
     blocks = _read_reply(text, mention, defines)
-    reply = without_thoughts(text, [block.span for block in blocks if block.tree], is_cut=is_cut)
+    reply = without_thoughts(text, mention, [block.span for block in blocks if block.tree], is_cut=is_cut)
     if reply != text:
         blocks = _read_reply(reply, mention, defines)
     if is_cut:

@@ -18,7 +18,7 @@ _CHANNEL = r"""(?:<\|start\|>\w+)?<\|channel\|>[ ]*\w*(?:[^\n]{0,200}?<\|message
     | \Afinal(?=[ \t]*(?:`{3}|~{3}|@\w|(?:async|def|class|import|from)[ \t]))"""
 _MARKS = re.compile(
     rf"""(?P<channel>{_CHANNEL})
-    | (?<!["'])(?P<bracket>[<\[\u25c1\u3010])(?P<bar>[|\uff5c]?)(?P<slash>/?)
+    | (?<!["'])[<\[\u25c1\u3010](?P<bar>[|\uff5c]?)(?P<slash>/?)
       (?P<label>[^\W\d_][\w\u2581:.-]{{0,50}}(?:[ \t][^<>\[\]\n]{{0,200}})?)
       (?P<last_bar>[|\uff5c]?)[>\]\u25b7\u3011](?!["']|`(?!``))
     | {TOKEN}""",
@@ -34,6 +34,8 @@ _SIDES = {"begin", "start", "end", "of"}
 #: What begins and ends with a turn of a conversation, not with thoughts.
 _TURNS = {"im", "text", "turn", "sentence", "header", "message", "s", "inst"}
 _NOTHING = re.compile(rf"(?:\s|{TOKEN}|assistant\b)*+")
+#: A sentence goes on here.
+_GOES_ON = re.compile(r" ?(?!async |def |class |import )[a-z.,;:)]")
 Span = tuple[int, int]
 
 
@@ -49,10 +51,10 @@ class _Mark(NamedTuple):
     is_answer: bool
     """Whether it is named like thoughts, or like an answer."""
     stands_out: bool = True
-    """It begins a line, or closes what stands directly before it; without a telling name, it opens the reply."""
+    """It begins a line, or closes and is no part of a sentence; without a telling name, it opens the reply."""
 
 
-def without_thoughts(text: str, code: Sequence[Span] = (), *, is_cut: bool = False) -> str:
+def without_thoughts(text: str, answer: re.Pattern[str], code: Sequence[Span] = (), *, is_cut: bool = False) -> str:
     """Return a reply without its thoughts and without the marks around its answer.
 
     Thoughts are what two marks enclose that are named like thoughts, or that open the reply if more follows; and all
@@ -60,9 +62,11 @@ def without_thoughts(text: str, code: Sequence[Span] = (), *, is_cut: bool = Fal
     end are the rest of the reply, unless it ends with code and was not cut.
 
     Args:
+        answer: matches where an answer may begin.
         code: spans of the text that are code, in order: what stands in them is no mark.
         is_cut: whether the reply was cut.
     """
+    last_answer = max((match.end() for match in answer.finditer(text)), default=0)
     left_out, opened, head = list[Span](), dict[str, _Mark](), _end_of_nothing(text, 0)
     for mark in _marks(text, code):
         start = mark.start
@@ -72,16 +76,32 @@ def without_thoughts(text: str, code: Sequence[Span] = (), *, is_cut: bool = Fal
             continue
         if not mark.is_answer:
             opening = opened.pop(mark.key, None)
-            first = opening or mark
-            is_followed = opening is not None and _end_of_nothing(text, mark.end) < len(text)
-            if not first.stands_out or not (first.is_thought or is_followed):
+            is_followed = _end_of_nothing(text, mark.end) < len(text)
+            if not _are_thoughts(opening, mark, is_followed, is_answered=last_answer >= mark.end):
                 continue
             start = opening.start if opening else 0
         left_out.append((start, mark.end))
         head = _end_of_nothing(text, mark.end) if start <= head else head
-    ends_with_code = bool(code) and not is_cut and not text[code[-1][1] :].strip()
-    unfinished = [mark for mark in opened.values() if mark.stands_out and not (mark.key and ends_with_code)]
-    return _cut_out(text, left_out + [(mark.start, len(text)) for mark in unfinished])
+    is_token_last = text.rstrip().endswith(">")
+    ends_with_code = bool(code) and not is_cut and not is_token_last and not text[code[-1][1] :].strip()
+    for mark in opened.values():
+        is_heading = text[mark.start] == "[" and not text[mark.start : mark.end].isupper()
+        if mark.stands_out and not is_heading and not (mark.key and ends_with_code):
+            left_out.append((mark.start, len(text)))
+    return _cut_out(text, left_out)
+
+
+def _are_thoughts(opening: _Mark | None, closing: _Mark, is_followed: bool, is_answered: bool) -> bool:
+    """Return whether two marks, or the reply's start and a mark, enclose thoughts.
+
+    Args:
+        is_followed: some text stands behind them.
+        is_answered: an answer may begin behind them.
+    """
+    first = opening or closing
+    if first.is_thought:
+        return first.stands_out or is_answered
+    return first.stands_out and (is_followed if opening else is_answered)
 
 
 def _cut_out(text: str, spans: list[Span]) -> str:
@@ -111,12 +131,13 @@ def _marks(text: str, code: Sequence[Span]) -> Iterator[_Mark]:
         begins_line = (begins_line or "\n" in gap) and not gap.rpartition("\n")[2].strip()
         end = match.end()
         if mark := _read_mark(match):
-            is_glued = mark.closes and not gap[-1:].isspace()
-            yield mark._replace(stands_out=not mark.key or begins_line or is_glued)
+            is_in_prose = gap[-1:].isspace() and _GOES_ON.match(text, end)
+            stands_out = not mark.key or begins_line or (mark.closes and not is_in_prose)
+            yield mark._replace(stands_out=stands_out)
 
 
 def _read_mark(match: re.Match[str]) -> _Mark | None:
-    """Return a mark; None for a token of a chat template and for a heading such as [Reasoning]."""
+    """Return a mark; None for a token of a chat template."""
     if match["channel"]:
         is_final = not _THOUGHT.search(match[0].replace("channel", ""))
         return _Mark(*match.span(), "", closes=is_final, is_thought=True, is_answer=False)
@@ -126,8 +147,7 @@ def _read_mark(match: re.Match[str]) -> _Mark | None:
     is_thought = bool(_THOUGHT.search(label.lower()))
     has_side = bool(match["slash"]) or not _SIDES.isdisjoint(words)
     is_token = match["bar"] and match["last_bar"] and not has_side and not is_thought
-    is_heading = match["bracket"] == "[" and not match["slash"] and not label.isupper()
-    if not key or key in _TURNS or is_token or is_heading:
+    if not key or key in _TURNS or is_token:
         return None
     closes = bool(match["slash"] or (match["last_bar"] and not match["bar"])) or "end" in (words[0], words[-1])
     is_answer = not is_thought and bool(_ANSWER.search(label.lower()))
