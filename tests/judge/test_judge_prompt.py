@@ -184,7 +184,7 @@ def test_repository_is_bounded_and_harmless(toy_row: dict[str, Any]) -> None:
 
 
 def test_version_covers_the_wording(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert re.fullmatch(r"v4-[0-9a-f]{8}", prompt_of().version)
+    assert re.fullmatch(r"v5-[0-9a-f]{8}", prompt_of().version)
     monkeypatch.setitem(SCHEMA, "title", "another form of answer")
     changed = prompt_of().version
     monkeypatch.undo()

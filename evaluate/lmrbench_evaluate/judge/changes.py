@@ -9,17 +9,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from lmrbench_data.base.source import (
-    FunctionNode,
-    SourceError,
-    find_function,
-    first_line,
-    is_companion,
-    parse,
-    split_lines,
-)
+from lmrbench_data.base.source import FunctionNode, SourceError, find_function, is_companion, parse
 
-from .strip_remarks import code_only, names_in, reads_words
+from .strip_remarks import code_only, looks_at_itself, names_read
 
 
 class Side(NamedTuple):
@@ -61,47 +53,35 @@ def compare_answer(
     Raises:
         SourceError: a goal file does not define each function once, or cannot be printed without its remarks.
     """
+    with_words = any(looks_at_itself(rebuilt.get(path, "")) for path in (*goals, *changed))
     pairs = []
-    with_words = any(path in rebuilt and _reads_words(rebuilt[path]) for path in (*goals, *changed))
     for path, names in goals.items():
+        versions = masked[path], golden[path], rebuilt[path]
         others = [text for files in (masked, rebuilt, golden) for name, text in files.items() if name != path]
-        texts = masked[path], golden[path], rebuilt[path]
-        pairs.append(_pair(path, names, texts, names_in(*cases, *others), with_words))
+        # What one version reads is in use in all of them, so that equal statements are printed alike.
+        read = _names(*cases, *others).union(*map(names_read, versions))
+        given, reference, candidate = (code_only(text, read, with_words=with_words) for text in versions)
+        known = list(_statements(parse(given).body, names))
+        sides = _side(reference, names, known), _side(candidate, names, known)
+        pairs.append(Pair(path, *sides, identical=candidate == reference))
     reachable = _reachable({**masked, **rebuilt}, goals, cases) if changed else ()
     return pairs, [(path, _shown(rebuilt, path, with_words)) for path in changed if path in reachable]
 
 
-# --- goal files -------------------------------------------------------------------------------------------------------
-
-
-def _reads_words(source: str) -> bool:
-    try:
-        return reads_words(source)
-    except SourceError:
-        return False
-
-
-def _pair(path: str, names: Sequence[str], texts: Sequence[str], read_elsewhere: set[str], with_words: bool) -> Pair:
-    """Compare the file as it was given, the reference's and the candidate's (`texts`)."""
-    given, *filled = (re.sub(r"\r\n?", "\n", text.removeprefix("\ufeff")) for text in texts)
-    reference, candidate = (code_only(text, read_elsewhere, with_words=with_words) for text in filled)
-    # A string that only the functions read is in use in the given file, too.
-    bare = code_only(given, names_in(*filled) | read_elsewhere, with_words=with_words)
-    known = list(_statements(parse(bare).body, names))
-    return Pair(path, _side(reference, names, known), _side(candidate, names, known), candidate == reference)
+def _names(*texts: str) -> set[str]:
+    """Return every word of these texts that could be a Python name."""
+    return set(re.findall(r"[^\W\d]\w*", "\n".join(texts)))
 
 
 def _side(source: str, names: Sequence[str], known: Sequence[str]) -> Side:
-    lines, functions = split_lines(source), {}
-    for name in names:
-        target = find_function(source, name)
-        functions[name] = "".join(lines[first_line(target.node) - 1 : target.node.end_lineno]).rstrip("\n")
-    own = list(_statements(parse(source).body, names))
-    if own == known:
+    """Compare a printed file with the statements that the given file has besides the goal functions."""
+    functions = {name: ast.unparse(find_function(source, name).node) for name in names}
+    statements = list(_statements(parse(source).body, names))
+    if statements == known:
         return Side(functions, "")
-    added = list((Counter(own) - Counter(known)).elements())
-    missing = list((Counter(known) - Counter(own)).elements())
-    blocks = [*added, *(["[these statements of the given file are missing:]", *missing] if missing else [])]
+    blocks = list((Counter(statements) - Counter(known)).elements())
+    if missing := list((Counter(known) - Counter(statements)).elements()):
+        blocks += ["[these statements of the given file are missing:]", *missing]
     return Side(functions, "\n\n".join(blocks) or "[the same statements in another order]")
 
 
@@ -110,22 +90,19 @@ def _statements(body: Sequence[ast.stmt], goals: Collection[str], above: str = "
     for node in body:
         name = f"{above}{getattr(node, 'name', '')}"
         if isinstance(node, ast.ClassDef):
-            place, members = f"[in class `{name}`]\n", node.body
+            members = list(_statements(node.body, goals, f"{name}."))
             node.body = [ast.Pass()]
             yield ast.unparse(node)
-            yield from (place + text for text in _statements(members, goals, f"{name}.") if text != "pass")
+            yield from (f"[in class `{name}`]\n{text}" for text in members if text != "pass")
         elif not (isinstance(node, FunctionNode) and name in goals and not is_companion(node)):
             yield ast.unparse(node)
-
-
-# --- other files ------------------------------------------------------------------------------------------------------
 
 
 def _shown(rebuilt: Mapping[str, str], name: str, with_words: bool) -> str:
     if name not in rebuilt:
         return "[the candidate removed this file]"
     try:
-        others = names_in(*(text for path, text in rebuilt.items() if path != name))
+        others = _names(*(text for path, text in rebuilt.items() if path != name))
         return code_only(rebuilt[name], others, with_words=with_words)
     except SourceError:
         return "[not shown: this is not Python that can be taken apart]"
@@ -143,7 +120,7 @@ def _reachable(files: Mapping[str, str], goals: Collection[str], cases: Sequence
             by_stem.setdefault(parts[-1], set()).add(path)
     reached, waiting = set(goals), [*(files[path] for path in goals), *cases]
     while waiting:
-        for name in names_in(waiting.pop()) & by_stem.keys():
+        for name in _names(waiting.pop()) & by_stem.keys():
             waiting += [files[path] for path in by_stem[name] - reached]
             reached |= by_stem[name]
     return reached

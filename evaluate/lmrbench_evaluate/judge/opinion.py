@@ -19,7 +19,7 @@ from ..rebuild.thoughts import without_thoughts
 #: Characters of each text that are kept.
 MAX_TEXT = 4000
 #: Where a judgement may begin.
-_START = re.compile(r"(?:^|[>\]\u25b7\u3011]|\bassistantfinal)\s*(?:\{|```)", re.MULTILINE)
+_START = re.compile(r"(?:^|[>\]\u25b7\u3011]|final)\s*(?:\{|```)", re.MULTILINE)
 
 
 class Category(StrEnum):

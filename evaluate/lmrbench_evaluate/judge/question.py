@@ -105,7 +105,7 @@ def _sections(template: Path) -> dict[str, Any]:
 
 ON_FUNCTION = Prompt(
     name="judgement",
-    template=_HERE / "prompt_v4.md",
+    template=_HERE / "prompt_v5.md",
     schema=SCHEMA,
     parse=lambda text, _: read_reply(text, Opinion),
     temperature=TEMPERATURE,
@@ -119,7 +119,7 @@ ON_FUNCTION = Prompt(
         ),
     ),
 )
-ON_METHOD = replace(ON_FUNCTION, template=_HERE / "method_prompt_v2.md", included=ON_FUNCTION.template)
+ON_METHOD = replace(ON_FUNCTION, template=_HERE / "method_prompt_v3.md", included=ON_FUNCTION.template)
 
 
 def prompt_of(config: str = FUNCTION) -> Prompt:

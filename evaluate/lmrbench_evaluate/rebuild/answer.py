@@ -79,7 +79,7 @@ def splice_method(
     for (number, path), names in chosen.items():
         try:
             is_whole = len(names) == len(goals[path]) and covers(codes[number], masked[path])
-            code, demo = without_demo(codes[number], masked[path], is_whole=is_whole)
+            code, demo = without_demo(codes[number], masked[path])
             notes += [demo] if demo and demo not in notes else []
             files[path] = code if is_whole else splice_reply(files[path], names, code, goals[path])
         except SourceError as error:

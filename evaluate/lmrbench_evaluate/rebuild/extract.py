@@ -14,7 +14,7 @@ from lmrbench_data.base.source import FunctionNode, MalformedAnswerError, Source
 from lmrbench_data.base.splice import WRAPPER, wrappers
 from lmrbench_data.base.text import join_names
 
-from .thoughts import BEHIND_MARK, TOKEN, Span, without_thoughts
+from .thoughts import TOKEN, Span, without_thoughts
 
 _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 _TOKENS = re.compile(rf"(?P<start>^[ \t]*{TOKEN}++)|{TOKEN}++(?P<end>[ \t]*+$)?", re.MULTILINE)
@@ -88,14 +88,14 @@ def read_blocks(
     if any(block.defines for block in blocks):
         return blocks
     reasons = [block.reason for block in blocks if block.reason and mention.search(block.code)]
-    where = "outside of its thoughts" if mention.search(text) and not mention.search(reply) else "at the top level"
+    where = "at the top level" if mention.search(reply) else "outside of its thoughts"
     raise MalformedAnswerError(reasons[-1] if reasons else f"no definition of {which} {where} in the answer")
 
 
 def _mention(goals: Collection[str]) -> re.Pattern[str]:
-    """Return the pattern of the first line of a goal function."""
+    """Return the pattern of the first line of a goal function, which may stand behind a mark."""
     names = "|".join(sorted({goal.rpartition(".")[2] for goal in goals}))
-    return re.compile(rf"(?:^|{BEHIND_MARK})[ \t\f]*(?:async[ \t]+)?def[ \t]+(?:{names})\b", re.MULTILINE)
+    return re.compile(rf"(?:^|[>\]\u25b7\u3011]|final)[ \t\f]*(?:async[ \t]+)?def[ \t]+(?:{names})\b", re.MULTILINE)
 
 
 def join_blocks(blocks: Sequence[Block], chosen: Collection[int]) -> tuple[dict[int, str], str]:

@@ -7,42 +7,35 @@ mark leaves open.
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-
-from lmrbench_data.base.source import SourceError, parse
 
 #: Marks of chat templates, such as <|im_end|>, which servers should have removed.
 TOKEN = r"(?:<[|\uff5c][\w\u2581./:-]{1,50}[|\uff5c]>|</?s>|<(?:start|end)_of_turn>|<eos>|\[/?INST\])"
-#: The end of a mark behind which a line of an answer may begin.
-BEHIND_MARK = r"(?<=[>\]\u25b7\u3011])|(?<=\bassistantfinal)|(?<=\Afinal)"
-_CODE = r"(?=[ \t]*(?:`{3}|~{3}|@\w|(?:async[ \t]+)?def[ \t]|class[ \t]|import[ \t]|from[ \t]))"
 #: A message of a gpt-oss model begins with its channel; some servers drop the marks and keep the words.
-_CHANNEL = rf"""(?:<\|start\|>\w+)?<\|channel\|>[ ]*(?P<channel>\w*)(?:[^\n]{{0,200}}?<\|message\|>)?
-    | <\|start\|>\w+<\|message\|>
-    | assistant(?P<spoken>analysis|commentary|final)
-    | \A\s*(?P<first>analysis|commentary)(?=\s*[A-Z\n]) | \Afinal{_CODE}"""
+_CHANNEL = r"""(?:<\|start\|>\w+)?<\|channel\|>[ ]*\w*(?:[^\n]{0,200}?<\|message\|>)? | <\|start\|>\w+<\|message\|>
+    | assistant(?:analysis|commentary|final) | \A\s*(?:analysis|commentary)(?=\s*[A-Z\n])
+    | \Afinal(?=[ \t]*(?:`{3}|~{3}|@\w|(?:async|def|class|import|from)[ \t]))"""
 _MARKS = re.compile(
-    rf"""(?P<header>{_CHANNEL})
-    | (?<!["'])(?P<left>[<\[\u25c1\u3010][|\uff5c]?)(?P<slash>/?)
+    rf"""(?P<channel>{_CHANNEL})
+    | (?<!["'])[<\[\u25c1\u3010](?P<bar>[|\uff5c]?)(?P<slash>/?)
       (?P<label>[^\W\d_][\w\u2581:.-]{{0,50}}(?:[ \t][^<>\[\]\n]{{0,200}})?)
-      (?P<right>[|\uff5c]?[>\]\u25b7\u3011])(?!["']|`(?!``))(?=(?P<word>\w{{0,20}}))
+      (?P<last_bar>[|\uff5c]?)[>\]\u25b7\u3011](?!["']|`(?!``))
     | {TOKEN}""",
     re.VERBOSE,
 )
-_BEGIN_OR_END = re.compile(
-    r"(?P<kind>begin|start|end)[\W_]+(?:of[\W_]+)?(?P<of>.+)|(?P<what>.+?)[\W_]+(?P<last>begin|start|end)"
-)
 _THOUGHT = re.compile(
-    r"think|thought|reason|reflect|analy|comment|scratch|ponder|monolog|draft|plan|deliberat|brainstorm|musing|\bcot\b"
+    r"think|thought|reason|reflect|analy|comment|scratch|ponder|monolog|draft|plan|deliberat|brainstorm|musing|channel|\bcot\b"
 )
 _ANSWER = re.compile(
     r"answer|final|respon|reply|solution|output|result|code|python|file|function|implement|artifact|script|\bpre\b|\."
 )
+_SIDES = {"begin", "start", "end", "of"}
 #: What begins and ends with a turn of a conversation, not with thoughts.
-_TURNS = {"im", "text", "turn", "sentence", "header_id", "message", "s", "inst"}
+_TURNS = {"im", "text", "turn", "sentence", "header", "message", "s", "inst"}
 _NOTHING = re.compile(rf"(?:\s|{TOKEN}|assistant\b)*+")
-_LINE_END = re.compile(rf"[ \t]*+$|{_CODE}|[A-Z#*]", re.MULTILINE)
+#: A sentence goes on here.
+_GOES_ON = re.compile(r" ?(?!async |def |class |import )[a-z.,;:)]")
 Span = tuple[int, int]
 
 
@@ -51,101 +44,64 @@ class _Mark(NamedTuple):
 
     start: int
     end: int
-    closes: bool
     key: str
     """The word that an opening mark and its closing mark have in common; empty for a channel."""
-    label: str
-    """All words of the mark."""
-    begins_line: bool
-    """Nothing but other marks stands before it in its line."""
-    ends_line: bool
-    """Nothing stands behind it in its line, or code or a sentence begins there."""
-    leads: bool = False
-    """Nothing but other marks and thoughts stands before it in the reply."""
-
-    @property
-    def is_thought(self) -> bool:
-        """Whether it is named like thoughts."""
-        return bool(_THOUGHT.search(self.label))
-
-    @property
-    def is_answer(self) -> bool:
-        """Whether it is named like an answer."""
-        return not self.is_thought and bool(_ANSWER.search(self.label))
+    closes: bool
+    is_thought: bool
+    is_answer: bool
+    """Whether it is named like thoughts, or like an answer."""
+    stands_out: bool = True
+    """It begins a line, or closes and is no part of a sentence; without a telling name, it opens the reply."""
 
 
 def without_thoughts(text: str, answer: re.Pattern[str], code: Sequence[Span] = (), *, is_cut: bool = False) -> str:
     """Return a reply without its thoughts and without the marks around its answer.
 
-    Thoughts are what two marks enclose that are named like thoughts, or that open the reply if more follows; all that
-    stands before a closing mark without an opening one; and all before the final channel.
+    Thoughts are what two marks enclose that are named like thoughts, or that open the reply if more follows; and all
+    that stands before a closing mark without an opening one, such as that of the final channel. Thoughts that do not
+    end are the rest of the reply, unless it ends with code and was not cut.
 
     Args:
         answer: matches where an answer may begin.
         code: spans of the text that are code, in order: what stands in them is no mark.
-        is_cut: whether the reply was cut, so that thoughts may lack their end.
+        is_cut: whether the reply was cut.
     """
-    marks, filled = _marks(text, code)
     last_answer = max((match.end() for match in answer.finditer(text)), default=0)
     left_out, opened, head = list[Span](), dict[str, _Mark](), _end_of_nothing(text, 0)
-    for mark in marks:
-        mark = mark._replace(leads=mark.start <= head)
-        if not mark.closes:
-            opened.setdefault(mark.key, mark)
-            if not (mark.is_answer and (mark.begins_line or mark.leads)):
-                continue
-            start = mark.start
-        elif not mark.key:  # the final channel
-            start = 0
-            opened.clear()
-        else:
+    for mark in _marks(text, code):
+        start = mark.start
+        if not mark.is_answer and not mark.closes:
+            stands_out = mark.stands_out if mark.is_thought else start <= head
+            opened.setdefault(mark.key, mark._replace(stands_out=stands_out))
+            continue
+        if not mark.is_answer:
             opening = opened.pop(mark.key, None)
-            if _is_thoughts(opening, mark, last_answer >= mark.end, filled > mark.end):
-                start = opening.start if opening else 0
-            elif opening and opening.is_answer and (opening.begins_line or opening.leads):
-                start = mark.start
-            else:
+            is_followed = _end_of_nothing(text, mark.end) < len(text)
+            if not _are_thoughts(opening, mark, is_followed, is_answered=last_answer >= mark.end):
                 continue
+            start = opening.start if opening else 0
         left_out.append((start, mark.end))
-        if start <= head:
-            head = _end_of_nothing(text, mark.end)
-    for opening in opened.values():
-        is_thought = opening.is_thought or (opening.leads and not opening.is_answer)
-        words = text[opening.start : opening.end]
-        is_heading = words.startswith("[") and not words.isupper()
-        is_harmless = not is_cut and opening.key and (is_heading or _ends_with_code(text, answer))
-        if opening.begins_line and is_thought and not is_harmless:
-            left_out.append((opening.start, len(text)))
+        head = _end_of_nothing(text, mark.end) if start <= head else head
+    is_token_last = text.rstrip().endswith(">")
+    ends_with_code = bool(code) and not is_cut and not is_token_last and not text[code[-1][1] :].strip()
+    for mark in opened.values():
+        is_heading = text[mark.start] == "[" and not text[mark.start : mark.end].isupper()
+        if mark.stands_out and not is_heading and not (mark.key and ends_with_code):
+            left_out.append((mark.start, len(text)))
     return _cut_out(text, left_out)
 
 
-def _is_thoughts(opening: _Mark | None, closing: _Mark, is_answered: bool, is_followed: bool) -> bool:
-    """Return whether two marks, or the text's start and a mark, enclose thoughts.
+def _are_thoughts(opening: _Mark | None, closing: _Mark, is_followed: bool, is_answered: bool) -> bool:
+    """Return whether two marks, or the reply's start and a mark, enclose thoughts.
 
     Args:
-        is_answered: an answer may begin behind them.
         is_followed: some text stands behind them.
+        is_answered: an answer may begin behind them.
     """
     first = opening or closing
-    if first.is_answer:
-        return False
-    if opening is None:
-        stands_out = closing.begins_line or closing.ends_line
-        return [stands_out, is_answered, closing.is_thought].count(True) >= 2
     if first.is_thought:
-        return opening.begins_line or is_answered
-    return opening.leads and is_followed
-
-
-def _ends_with_code(text: str, answer: re.Pattern[str]) -> bool:
-    """Return whether code stands last in a text: then it is the answer, although its thoughts do not end."""
-    if text.rstrip().endswith(("```", "~~~")):
-        return True
-    try:
-        parse(text[max((match.start() for match in answer.finditer(text)), default=0) :])
-    except SourceError:
-        return False
-    return True
+        return first.stands_out or is_answered
+    return first.stands_out and (is_followed if opening else is_answered)
 
 
 def _cut_out(text: str, spans: list[Span]) -> str:
@@ -164,36 +120,35 @@ def _end_of_nothing(text: str, start: int) -> int:
     return nothing.end() if nothing else start
 
 
-def _marks(text: str, code: Sequence[Span]) -> tuple[list[_Mark], int]:
-    """Return the marks of a text, and where the last mark with text before it starts."""
-    marks, end, filled, begins_line = list[_Mark](), 0, 0, True
+def _marks(text: str, code: Sequence[Span]) -> Iterator[_Mark]:
+    """Yield the marks of a text outside of its code."""
+    end, begins_line = 0, True
     for match in _MARKS.finditer(text):
         place = bisect_right(code, (match.start(), len(text))) - 1
         if place >= 0 and match.start() < code[place][1]:
             continue
         gap = text[end : match.start()]
-        filled = match.start() if gap.strip() else filled
         begins_line = (begins_line or "\n" in gap) and not gap.rpartition("\n")[2].strip()
         end = match.end()
-        if kind := _kind(match):
-            marks.append(_Mark(match.start(), end, *kind, begins_line, bool(_LINE_END.match(text, end))))
-    return marks, len(text) if text[end:].strip() else filled
+        if mark := _read_mark(match):
+            is_in_prose = gap[-1:].isspace() and _GOES_ON.match(text, end)
+            stands_out = not mark.key or begins_line or (mark.closes and not is_in_prose)
+            yield mark._replace(stands_out=stands_out)
 
 
-def _kind(match: re.Match[str]) -> tuple[bool, str, str] | None:
-    """Return of a mark whether it closes, its key and its label; None for a token of a chat template."""
-    if match["header"]:
-        channel = (match["channel"] or match["spoken"] or match["first"] or "final").lower()
-        return not _THOUGHT.search(channel), "", channel
-    if match["label"] is None:
+def _read_mark(match: re.Match[str]) -> _Mark | None:
+    """Return a mark; None for a token of a chat template."""
+    if match["channel"]:
+        is_final = not _THOUGHT.search(match[0].replace("channel", ""))
+        return _Mark(*match.span(), "", closes=is_final, is_thought=True, is_answer=False)
+    label = match["label"] or ""
+    words = re.findall(r"[^\W_]+", label.lower())
+    key = next((word for word in words if word not in _SIDES), "")
+    is_thought = bool(_THOUGHT.search(label.lower()))
+    has_side = bool(match["slash"]) or not _SIDES.isdisjoint(words)
+    is_token = match["bar"] and match["last_bar"] and not has_side and not is_thought
+    if not key or key in _TURNS or is_token:
         return None
-    label, has_left_bar, has_right_bar = match["label"].lower(), match["left"][1:] != "", match["right"][:-1] != ""
-    parts = _BEGIN_OR_END.fullmatch(label)
-    if parts:
-        key = parts["of"] or parts["what"]
-        return None if key in _TURNS else ("end" in (parts["kind"], parts["last"]), key, key)
-    key = label.split()[0]
-    if key in _TURNS or (has_left_bar and has_right_bar and not match["slash"] and not _THOUGHT.search(label)):
-        return None
-    word = match["word"] or "" if has_left_bar and not has_right_bar else ""
-    return bool(match["slash"]) or (has_right_bar and not has_left_bar), key, f"{label} {word}".lower()
+    closes = bool(match["slash"] or (match["last_bar"] and not match["bar"])) or "end" in (words[0], words[-1])
+    is_answer = not is_thought and bool(_ANSWER.search(label.lower()))
+    return _Mark(*match.span(), key, closes, is_thought, is_answer)
