@@ -350,7 +350,8 @@ def run_case(case: str, seed: int) -> Result:
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(seed)
     if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(seed)
+        # Not `torch.manual_seed`, which formats its stack for devices that no container has.
+        sys.modules["torch"].default_generator.manual_seed(seed)
     value = getattr(load_cases(), f"case_{case}")(seed)
     return "output", encoding.encode(value)
 
