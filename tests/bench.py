@@ -1,8 +1,8 @@
 """Measure the performance that the project promises: `make bench`.
 
 Parts, each of which can be named as an argument: start (--help, loading), memory (100 against 10,000 predictions), and,
-in Docker and bubblewrap, gold (a run of all golden files against as many bare containers that import PyTorch) and scorer
-(a scorer against a sandbox for each answer). Exit status 1 if a promise is not kept.
+in Docker and bubblewrap, gold (a run of all golden files against as many bare containers that import PyTorch) and
+scorer (a scorer against a sandbox for each answer). Exit status 1 if a promise is not kept.
 """
 
 import json
