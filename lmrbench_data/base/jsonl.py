@@ -19,6 +19,8 @@ _log = logging.getLogger(__name__)
 
 #: Limit of a row: parsed, a hostile one takes up to 54 times its size.
 MAX_LINE_BYTES = 16 * 2**20
+#: Bytes that may stand before an object: white space, and the mark of UTF-8.
+_BEFORE_OBJECT = b" \t\r\n\xef\xbb\xbf"
 
 
 class Line(NamedTuple):
@@ -177,6 +179,8 @@ def _ends_line(path: Path) -> bool:
 
 def parse_row(line: bytes, keys: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the JSON object of a line if it has these keys with values of these types, else None."""
+    if not line.lstrip(_BEFORE_OBJECT).startswith(b"{"):  # a long list would take many times its size
+        return None
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.configurations import configuration_of
-from ..base.errors import InputError, LoadError
+from ..base.errors import InputError
 from ..base.files import read_regular, write_atomically
 from ..base.git import run_git
 from ..base.proportions import CONTRACT
@@ -61,11 +61,11 @@ def write_workspace(row: DatasetRow, folder: Path, *, track: str = "paper") -> P
     """Write a workspace into a new folder on the user's disk; equal rows give equal folders.
 
     Raises:
-        LoadError: the folder has content.
+        InputError: the folder has content; nothing is written.
         InfraError: there is no git here, or it fails; nothing is left behind.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise LoadError(f"{folder}: not an empty folder; use a new one")
+        raise InputError(f"{folder}: is not an empty folder; name a new one, or remove it")
     files = workspace_files(row, track=track, has_git=True)
     made = next((path for path in (folder, folder / REPO) if not path.exists()), None)
     try:

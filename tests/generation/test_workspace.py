@@ -12,7 +12,7 @@ from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.generation.prompt import build_prompt
 from lmrbench_data.generation.workspace import marker_of, read_marker, task_text, workspace_files, write_workspace
-from lmrbench_data.loader import LoadError, read_archive
+from lmrbench_data.loader import read_archive
 from lmrbench_data.tasks.environments import load_environments, versions_in
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.predictions.prediction import Prediction
@@ -44,7 +44,7 @@ def test_workspace_holds_the_task_and_nothing_else(toy_row: dict[str, Any], tmp_
     assert "There is no git here, and nothing has to be committed." in in_container
     everything = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
     assert b"scaled = [" not in everything
-    with pytest.raises(LoadError, match="not an empty folder"):
+    with pytest.raises(InputError, match="w: is not an empty folder; name a new one"):
         write_workspace(toy_row, folder)
     again = write_workspace(toy_row, tmp_path / "x", track="contract")
     assert toy_row["contract"] in (again / "TASK.md").read_text()
@@ -180,12 +180,13 @@ def test_marker_that_is_not_a_regular_file_is_one_line(toy_row: Any, tmp_path: P
 
 
 def test_workspace_that_fails_leaves_nothing(toy_row: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty").mkdir()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes").touch()
     with monkeypatch.context() as patch:
         patch.setenv("PATH", "")  # no git
-        for name in ("new", "mine"):
-            with pytest.raises(InfraError):
+        for name, error in (("new", InfraError), ("empty", InfraError), ("mine", InputError)):
+            with pytest.raises(error):
                 write_workspace(toy_row, tmp_path / name)
-    assert [path.name for path in sorted(tmp_path.rglob("*"))] == ["mine", "notes"]
-    write_workspace(toy_row, tmp_path / "mine")
+    assert [path.name for path in sorted(tmp_path.rglob("*"))] == ["empty", "mine", "notes"]
+    write_workspace(toy_row, tmp_path / "empty")

@@ -418,6 +418,19 @@ def test_json_of_pandas_by_columns_says_how_to_save_it(orient: str, end: str, tm
         assert len(list(read_predictions(path, ROWS))) == 2
 
 
+@pytest.mark.parametrize("end", [".json", ".jsonl"])
+@pytest.mark.parametrize(
+    "changes",
+    [{"instance_id": []}, {"model_name_or_path": {"0": "m"}}, {"data": [[1]], "columns": ["a"], "schema": {}}],
+    ids=str,
+)
+def test_row_alone_in_a_file_is_never_taken_for_columns(changes: dict[str, Any], end: str, tmp_path: Path) -> None:
+    path = tmp_path / f"rows{end}"
+    path.write_text(json.dumps({**GOOD, **changes}) + "\n")
+    [item] = read(path)
+    assert isinstance(item, Prediction if "data" in changes else BadRow)
+
+
 def test_rows_without_a_column_of_answers_are_an_error_that_names_their_columns(tmp_path: Path) -> None:
     """The fault of the file, not of the model: nothing is evaluated. Single rows without an answer are malformed."""
     rows = [{"instance_id": "toy-scale", "model_name_or_path": "m", "response": CODE, "n": n} for n in range(3)]

@@ -146,7 +146,8 @@ def _file_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     row = _parse_json(f"{name}:{number}", line)
-                    _refuse_columns(row, name)
+                    if len(line) == path.stat().st_size:
+                        _refuse_columns(row, name)
                     yield f"{name}:{number}", row
 
 
@@ -165,14 +166,23 @@ def _json_rows(data: bytes, name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _refuse_columns(value: Any, name: str) -> None:
-    """Refuse JSON that holds a table by columns, as `DataFrame.to_json` writes one by default."""
-    first = value[0] if isinstance(value, list) and value else None
-    fields = value if isinstance(value, dict) else {}
-    is_table = isinstance(first, list) or any(isinstance(fields.get(key), dict | list) for key in _FIELDS)
-    if "instance_id" not in fields:
-        is_table = is_table or any(isinstance(fields.get(key), list) for key in ("columns", "data"))
+    """Refuse a file whose only value is a table by columns, as `DataFrame.to_json` writes one by default."""
+    if isinstance(value, list):
+        is_table = bool(value) and all(isinstance(row, list) for row in value)
+    elif isinstance(value, dict) and not value.keys().isdisjoint(_FIELDS):
+        is_table = _are_columns(list(value.values()))
+    else:
+        is_table = isinstance(value, dict) and isinstance(value.get("data"), list)
+        is_table = is_table and ("columns" in value or "schema" in value)
     if is_table:
         raise InputError(f'{name}: holds columns, not rows; save it with `df.to_json(FILE, orient="records")`')
+
+
+def _are_columns(values: Sequence[Any]) -> bool:
+    """Return whether these are lists of one length, or objects with the same keys."""
+    if all(isinstance(value, list) for value in values):
+        return len({len(value) for value in values}) == 1
+    return all(isinstance(value, dict) and value.keys() == values[0].keys() for value in values)
 
 
 def _parse_json(place: str, data: bytes) -> Any:
