@@ -109,7 +109,7 @@ FORGOTTEN: dict[str, tuple[tuple[str, str, str] | Callable[[Path], object], str,
             f"repo/{name.partition('/')[0]}",
             "has the name of a module of Python, a library or the runner; rename it",
         )
-        for name in ("tokenize.py", "email/__init__.py", "torch.py", "sklearn.py", "dateutil.py", "encoding.py")
+        for name in ("tokenize.py", "email/__init__.py", "torch.py", "sklearn.py", "dateutil.py", "lmrbench_cases.py")
     },
     "helper_of_cases": (
         lambda task: [
