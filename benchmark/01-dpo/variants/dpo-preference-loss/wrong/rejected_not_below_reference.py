@@ -1,4 +1,5 @@
-# Trains on the chosen response only: the rejected log-probabilities are constants in the loss.
+# Stops lowering a rejected response once the policy finds it less likely than the reference does.
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -13,7 +14,7 @@ def preference_loss(
     ipo: bool = False,
     reference_free: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    margins = policy_chosen_logps - policy_rejected_logps.detach()
+    margins = policy_chosen_logps - torch.maximum(policy_rejected_logps, reference_rejected_logps)
     if not reference_free:
         margins = margins - (reference_chosen_logps - reference_rejected_logps)
 
