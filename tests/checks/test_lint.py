@@ -145,6 +145,12 @@ def test_omission_is_reported_with_its_place(name: str, benchmark: Path) -> None
     assert "\n" not in problem.message
 
 
+def test_modules_of_a_repository_may_be_named_like_files_of_the_runner(benchmark: Path) -> None:
+    for name in ("encoding.py", "runner.py"):
+        (benchmark / TASK / "repo" / name).write_text("X = 1\n")
+    assert lint_tasks(benchmark=benchmark)[1] == []
+
+
 def test_canary_of_lmr_bench_is_refused(benchmark: Path) -> None:
     from lmrbench_data.tasks.manifest import load_benchmark
 
