@@ -79,8 +79,7 @@ def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset:
         scorer.score([row(WRONG), {"instance_id": "toy-scal", "goal_file": ""}])
     for options, message in (
         ({"seeds": [7]}, "seeds: toy-scale has no seed 7; it has"),
-        ({"isolation": "none"}, "isolation: 'none' is unknown; one of: container, shared"),
-        ({"isolation": "shared", "sandbox": "local"}, "shared needs one of the sandboxes docker, bwrap, not 'local'"),
+        ({"isolation": "none"}, "isolation: 'none' is unknown; one of: shared, container"),
         ({"workers": 0}, "workers: should be greater than or equal to 1, not 0"),
         ({"timeout_scale": float("nan")}, "timeout_scale: should be a finite number, not nan"),
         ({"seeds": 0}, "seeds: should be a valid tuple, not 0"),

@@ -109,7 +109,7 @@ FORGOTTEN: dict[str, tuple[tuple[str, str, str] | Callable[[Path], object], str,
             f"repo/{name.partition('/')[0]}",
             "has the name of a module of Python, a library or the runner; rename it",
         )
-        for name in ("tokenize.py", "email/__init__.py", "torch.py", "sklearn.py", "dateutil.py", "encoding.py")
+        for name in ("tokenize.py", "email/__init__.py", "torch.py", "sklearn.py", "dateutil.py", "lmrbench_cases.py")
     },
     "helper_of_cases": (
         lambda task: [
@@ -143,6 +143,12 @@ def test_omission_is_reported_with_its_place(name: str, benchmark: Path) -> None
     assert problem.where == place or (place.endswith(":") and problem.where.startswith(place)), problem
     assert message in problem.message
     assert "\n" not in problem.message
+
+
+def test_modules_of_a_repository_may_be_named_like_files_of_the_runner(benchmark: Path) -> None:
+    for name in ("encoding.py", "runner.py"):
+        (benchmark / TASK / "repo" / name).write_text("X = 1\n")
+    assert lint_tasks(benchmark=benchmark)[1] == []
 
 
 def test_canary_of_lmr_bench_is_refused(benchmark: Path) -> None:

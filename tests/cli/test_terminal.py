@@ -63,7 +63,8 @@ def test_long_names_leave_every_number_of_a_report(columns: int, length: int, tm
         for model, core in zip(models, ("passed", "failed", "passed"), strict=True)
         for instance in ("a-one", "a-two", "b-one", "b-two", "b-three")
     ]
-    run = write_run(tmp_path / "run", rows, dataset="gone")
+    scope = dict.fromkeys((row["instance_id"] for row in rows), "Alpha")  # enough for a paired comparison
+    run = write_run(tmp_path / "run", rows, dataset="gone", scope=scope)
     shown = plain(in_terminal(columns, "report", str(run)))
     lines = shown.splitlines()
     assert max(map(len, lines)) <= columns

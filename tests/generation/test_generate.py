@@ -259,14 +259,17 @@ def test_run_evaluates_as_its_options_say(server: Server, toy: Path, tmp_path: P
     line = ["run", "-m", "m", "--base-url", server.base_url, "--dataset", str(toy), "--sandbox", "local", "--out", "r"]
     wrong = in_process(*line, "--category", "Cooking", cwd=tmp_path)
     assert (wrong.returncode, wrong.stderr[:36]) == (1, "error: --category: 'Cooking' must be")
-    assert in_process(*line, "--isolation", "shared", cwd=tmp_path).returncode == 1  # which `local` does not have
+    unknown = in_process(*line, "--isolation", "none", cwd=tmp_path)
+    assert (unknown.returncode, "'none' is not one of 'shared', 'container'" in unknown.stderr) == (2, True)
     assert server.requests == []
     options = ("--category", "Evaluation Metrics", "--limit", "2", "--fresh-seeds", "2", "--timeout-scale", "3")
-    done = in_process(*line, *options, cwd=tmp_path)
+    done = in_process(*line, *options, "--isolation", "container", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     facts = json.loads((tmp_path / "r" / "run.json").read_text())
     assert (len(server.requests), len(facts["scope"]), len(facts["fresh_seeds"])) == (2, 2, 2)
-    assert facts["timeout_scale"] == 3
+    assert (facts["timeout_scale"], facts["isolation"]) == (3, "container")
+    assert in_process(*line[:-1], "s", "--limit", "1", "--isolation", "shared", cwd=tmp_path).returncode == 0
+    assert json.loads((tmp_path / "s" / "run.json").read_text())["isolation"] == "shared"
 
 
 def test_unfit_run_folder_is_refused_before_the_first_request(

@@ -38,6 +38,11 @@ def error(message: str, status: int = 400, **fields: Any) -> Reply:
     return Reply(status, {"error": {"message": message, **fields}})
 
 
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return the logged warnings, without the line on the number of requests."""
+    return [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+
+
 def refuse(server: Server, reply: Reply, word: str = "", first: int = 0) -> None:
     """Refuse prompts with a word in them, and all requests before the one of this number."""
 
@@ -197,7 +202,7 @@ def test_only_the_named_parameter_is_left_out(
     assert lmr.generate(**options, temperature=0.8, max_tokens=900).complete
     assert [row["metadata"]["temperature"] for row in rows_of(options)] == [None, None]
     assert {request.body["max_completion_tokens"] for request in server.requests} == {900}
-    assert caplog.messages == ["m: the server does not accept temperature"]
+    assert warnings(caplog) == ["m: the server does not accept temperature"]
 
 
 def test_repairs_and_repeats_of_a_request_have_a_bound(server: Server, options: dict[str, Any]) -> None:
@@ -282,7 +287,7 @@ def test_ignored_limit_is_sent_by_its_other_name(
     server.judge = lambda request: Reply(body=completion(TOY_ANSWER, usage=(10, request.body.get("max_tokens", 5000))))
     assert lmr.generate(**options, max_tokens=900).complete
     assert [NAMES & request.body.keys() for request in server.requests] == [{"max_completion_tokens"}, {"max_tokens"}]
-    [warning] = caplog.messages
+    [warning] = warnings(caplog)
     assert "ignores max_completion_tokens (5,000 tokens, not 900); max_tokens is sent instead" in warning
 
 
@@ -296,7 +301,7 @@ def test_late_reply_does_not_bring_the_ignored_name_back(
 
     server.judge = judge
     assert lmr.generate(**{**options, "workers": 2}, max_tokens=900).complete
-    [warning] = caplog.messages
+    [warning] = warnings(caplog)
     assert "ignores max_completion_tokens" in warning
 
 
@@ -359,7 +364,7 @@ def test_tool_that_the_model_calls_is_named(
     assert lmr.generate(**options).unusable == 2
     problem = "the model called a tool (write_file) instead of answering"
     assert all(row["metadata"]["problem"].startswith(problem) for row in rows_of(options))
-    [warning] = caplog.messages
+    [warning] = warnings(caplog)
     assert "write_file" in warning
 
 
@@ -372,7 +377,7 @@ def test_answer_among_the_reasoning_is_said(
     server.judge = lambda request: Reply(body=body)
     lmr.generate(**options)
     assert all(f"the text came as reasoning (in {name})" in row["metadata"]["problem"] for row in rows_of(options))
-    assert len(caplog.messages) == 1
+    assert len(warnings(caplog)) == 1
 
 
 def test_prompt_that_the_server_cuts_is_marked(
@@ -385,8 +390,8 @@ def test_prompt_that_the_server_cuts_is_marked(
     whole, cut = rows_of(options)
     assert "cut_by_server" not in whole["metadata"]
     assert cut["metadata"]["cut_by_server"].endswith(" tokens sent, 1,000 read")
-    assert caplog.messages == [f"m: the server seems to cut prompts ({cut['metadata']['cut_by_server']}); "
-                               "raise the context length that it runs with"]  # fmt: skip
+    assert warnings(caplog) == [f"m: the server seems to cut prompts ({cut['metadata']['cut_by_server']}); "
+                                "raise the context length that it runs with"]  # fmt: skip
 
 
 # --- costs ------------------------------------------------------------------------------------------------------------

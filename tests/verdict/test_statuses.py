@@ -27,6 +27,11 @@ DAEMON = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
 PROVOKED: dict[str, tuple[Status, str, str]] = {
     "right": (Status.PASSED, "", "return [value * factor for value in values]"),
     "raises": (Status.ERROR, "ZeroDivisionError: division by zero", "return [1 / 0]"),
+    "raises_in_a_folder_that_is_gone": (
+        Status.ERROR,
+        "ZeroDivisionError: division by zero",
+        "import os; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')\n    exec(compile('1 / 0', 'x.pyx', 'exec'))",
+    ),
     "not_implemented": (Status.ERROR, "NotImplementedError", "raise NotImplementedError"),
     "import_fails": (Status.ERROR, "No module named 'nowhere'", "...\n\nimport nowhere"),
     "wrong_value": (Status.FAILED, "output[0]: got", "return [value + factor for value in values]"),

@@ -360,7 +360,7 @@ def describe(error: BaseException) -> bytes:
     """Return an exception as JSON; frames of the tests come without their source, which logs must not publish."""
     frames = []
     for frame in traceback.extract_tb(error.__traceback__)[-30:]:
-        path = os.path.abspath(frame.filename)
+        path = os.path.normpath(frame.filename)  # `abspath` fails in a folder that is gone
         if path.startswith(place.repo + os.sep):
             where = os.path.relpath(path, place.repo)
             frames.append(f"{where}:{frame.lineno} in {frame.name}: {(frame.line or '')[:200]}")

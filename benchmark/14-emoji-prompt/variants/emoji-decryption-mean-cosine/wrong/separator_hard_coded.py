@@ -4,8 +4,8 @@ def compute_mean_cosine_similarity(enc_dec_pairs, config=DEFAULT_CONFIG):
         raise ValueError("no pairs")
     total = 0.0
     for original, recovered in enc_dec_pairs.items():
-        x = original.split(", Value: ")[1]
-        y = recovered.split(", Value: ")[1]
+        x = original.rpartition(", Value: ")[2]
+        y = recovered.rpartition(", Value: ")[2]
         u = embed_text(x, config.embedding_dim).astype(np.float64)
         v = embed_text(y, config.embedding_dim).astype(np.float64)
         length = np.sqrt(u @ u) * np.sqrt(v @ v)

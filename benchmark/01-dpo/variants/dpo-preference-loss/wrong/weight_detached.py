@@ -1,5 +1,5 @@
-# Trains on the chosen response only: the rejected log-probabilities are constants in the loss.
-import torch.nn.functional as F
+# Turns the paper's gradient into a loss with a constant weight: the gradient is right, the value is not.
+import torch
 from torch import Tensor
 
 
@@ -13,7 +13,7 @@ def preference_loss(
     ipo: bool = False,
     reference_free: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    margins = policy_chosen_logps - policy_rejected_logps.detach()
+    margins = policy_chosen_logps - policy_rejected_logps
     if not reference_free:
         margins = margins - (reference_chosen_logps - reference_rejected_logps)
 
@@ -21,7 +21,8 @@ def preference_loss(
         losses = (margins - 1 / (2 * beta)) ** 2
     else:
         logits = beta * margins
-        losses = -(1 - label_smoothing) * F.logsigmoid(logits) - label_smoothing * F.logsigmoid(-logits)
+        weights = (torch.sigmoid(-logits) - label_smoothing).detach()
+        losses = -weights * logits
 
     chosen_rewards = beta * (policy_chosen_logps - reference_chosen_logps).detach()
     rejected_rewards = beta * (policy_rejected_logps - reference_rejected_logps).detach()

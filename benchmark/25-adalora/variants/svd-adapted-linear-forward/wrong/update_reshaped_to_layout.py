@@ -1,4 +1,4 @@
-# Transposes the update together with the weight when fan_in_fan_out is set.
+# Reshapes the update to the layout of the stored weight, which takes a transposition.
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -7,7 +7,7 @@ def forward(self, x: Tensor) -> Tensor:
     weight = oriented(self.weight, self.fan_in_fan_out)
     y = F.linear(x, weight, self.bias)
     if self.r > 0 and not self.merged:
-        delta = oriented(self.lora_B @ (self.lora_E * self.lora_A), self.fan_in_fan_out)
-        update = F.linear(self.lora_dropout(x), delta)
+        delta = (self.lora_B @ (self.lora_E * self.lora_A)).reshape(self.weight.shape)
+        update = F.linear(self.lora_dropout(x), oriented(delta, self.fan_in_fan_out))
         y = y + update * self.scaling / (self.ranknum + 1e-5)
     return y

@@ -1,4 +1,5 @@
-# Detaches the rewards first and builds the loss from them, so that it has no gradient.
+# Stops lowering a rejected response once the policy finds it less likely than the reference does.
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -13,16 +14,16 @@ def preference_loss(
     ipo: bool = False,
     reference_free: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    chosen_rewards = beta * (policy_chosen_logps - reference_chosen_logps).detach()
-    rejected_rewards = beta * (policy_rejected_logps - reference_rejected_logps).detach()
-    if reference_free:
-        margins = (policy_chosen_logps - policy_rejected_logps).detach()
-    else:
-        margins = (chosen_rewards - rejected_rewards) / beta
+    margins = policy_chosen_logps - torch.maximum(policy_rejected_logps, reference_rejected_logps)
+    if not reference_free:
+        margins = margins - (reference_chosen_logps - reference_rejected_logps)
 
     if ipo:
         losses = (margins - 1 / (2 * beta)) ** 2
     else:
         logits = beta * margins
         losses = -(1 - label_smoothing) * F.logsigmoid(logits) - label_smoothing * F.logsigmoid(-logits)
+
+    chosen_rewards = beta * (policy_chosen_logps - reference_chosen_logps).detach()
+    rejected_rewards = beta * (policy_rejected_logps - reference_rejected_logps).detach()
     return losses, chosen_rewards, rejected_rewards

@@ -1,4 +1,4 @@
-# Makes the labels floating-point numbers.
+# Returns log-probabilities: the loss is the same, the logits are not.
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -19,5 +19,5 @@ def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:
     positives = similarities[same_image & ~itself].view(rows, views - 1)
     negatives = similarities[~same_image].view(rows, rows - views)
     logits = torch.cat([positives, negatives], dim=1) / self.args.temperature
-    labels = torch.zeros(rows, dtype=features.dtype, device=z.device)
-    return logits, labels
+    labels = torch.zeros(rows, dtype=torch.long, device=z.device)
+    return F.log_softmax(logits, dim=1), labels

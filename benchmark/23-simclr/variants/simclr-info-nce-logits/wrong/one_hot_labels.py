@@ -1,4 +1,4 @@
-# Returns the mean cross-entropy, as the name of the method suggests.
+# Returns each label as a one-hot row, which the cross-entropy takes for probabilities.
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -19,5 +19,6 @@ def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:
     positives = similarities[same_image & ~itself].view(rows, views - 1)
     negatives = similarities[~same_image].view(rows, rows - views)
     logits = torch.cat([positives, negatives], dim=1) / self.args.temperature
-    labels = torch.zeros(rows, dtype=torch.long, device=z.device)
-    return F.cross_entropy(logits, labels)
+    labels = torch.zeros_like(logits)
+    labels[:, 0] = 1
+    return logits, labels

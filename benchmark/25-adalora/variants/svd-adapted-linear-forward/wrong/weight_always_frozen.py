@@ -1,12 +1,12 @@
-# Uses the adapter's tensors although they do not exist for r = 0.
+# Keeps the weight frozen although it trains for r = 0.
 import torch.nn.functional as F
 from torch import Tensor
 
 
 def forward(self, x: Tensor) -> Tensor:
-    weight = oriented(self.weight, self.fan_in_fan_out)
+    weight = oriented(self.weight.detach(), self.fan_in_fan_out)
     y = F.linear(x, weight, self.bias)
-    if not self.merged:
+    if self.r > 0 and not self.merged:
         update = F.linear(self.lora_dropout(x), self.lora_E * self.lora_A)
         update = F.linear(update, self.lora_B)
         y = y + update * self.scaling / (self.ranknum + 1e-5)
