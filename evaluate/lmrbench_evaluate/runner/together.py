@@ -51,8 +51,8 @@ def run_all(runs: list[runner.Run]) -> Iterator[runner.Result]:
 def use_shortcuts() -> None:
     """Replace what takes longer than an ordinary case, in every case anew.
 
-    Without one of them, answers to three tasks took 2.6 times (code), 1.4 times (methods), 1.15 times (heads of arrays) or
-    1.6 times (seeds) their CPU time.
+    Without one of them, answers to three tasks took 2.6 times (code), 1.4 times (methods), 1.15 times (heads of arrays)
+    or 1.6 times (seeds) their CPU time.
     """
     importlib.machinery.SourceFileLoader.source_to_code = _code_of  # type: ignore[method-assign,assignment]
     dataclasses.exec = _execute  # type: ignore[attr-defined]
