@@ -177,7 +177,7 @@ def test_many_answers_lose_nothing_when_their_containers_are_killed(dataset: str
 
         def kill() -> None:
             api = connect()
-            label = f"{RUN_LABEL}={scorer._sandbox._wall.run_id}"  # type: ignore[attr-defined]
+            label = f"{RUN_LABEL}={scorer._sandbox.run_id}"  # type: ignore[attr-defined]
             while not stop.wait(0.3) and len(killed) < 8:
                 for found in api.containers(filters={"label": label})[:1]:
                     with contextlib.suppress(docker.errors.APIError):  # it was being removed
