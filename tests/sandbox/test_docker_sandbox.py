@@ -104,3 +104,13 @@ def test_reaper_ends_with_the_harness(own_sandbox: DockerSandbox, image: str) ->
     assert len(processes_with(own_sandbox.run_id)) == 1
     own_sandbox.close()
     assert processes_with(own_sandbox.run_id) == []
+
+
+def test_streams_are_closed_in_order(image: str) -> None:
+    """Python 3.14 printed a traceback for each run; earlier ones print it in development mode."""
+    environment = {**os.environ, "PYTHONDEVMODE": "1", "PYTHONWARNINGS": "ignore"}
+    with harness("docker", "return 1", image, env=environment) as (process, _):
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.readline() == b"exited\n"
+        assert b"Exception ignored" not in process.stderr.read()

@@ -102,7 +102,9 @@ def stream_socket(attached: Any) -> socket.socket:
 def attached(api: Any, container: str) -> Iterator[socket.socket]:
     """Yield a connection to the streams of a container that has not been started."""
     stream = api.attach_socket(container, params=dict.fromkeys(("stdin", "stdout", "stderr", "stream"), 1))
-    with contextlib.closing(stream), contextlib.closing(stream_socket(stream)) as connection:
+    # The response comes first: its own end would find its file closed, and Python 3.14 prints that.
+    response = getattr(stream, "_response", contextlib.nullcontext())
+    with contextlib.closing(stream), contextlib.closing(stream_socket(stream)) as connection, response:
         yield connection
 
 
