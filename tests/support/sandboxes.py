@@ -36,6 +36,7 @@ from lmrbench_evaluate.sandbox.base import Limits
 sandbox = open_sandbox(sys.argv[1])
 print(getattr(sandbox, "run_id", "running"), flush=True)
 print(sandbox.run(sys.argv[2], sys.stdin.buffer.read(), Limits(float(sys.argv[3]), 256)).ended, flush=True)
+sandbox.close()
 """
 
 
