@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -319,11 +319,11 @@ def test_no_answer_and_no_row_ends_a_run(tmp_path: Path, toy_row: dict[str, Any]
     ran: list[str] = []
 
     class Fragile(LocalSandbox):
-        def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
+        def run(self, image: str, workspace: bytes, limits: Limits, modules: Sequence[str] = ()) -> Outcome:
             ran.append(image)
             if b"# provokes" in workspace:
                 raise ZeroDivisionError("a bug\nof ours")
-            return super().run(image, workspace, limits)
+            return super().run(image, workspace, limits, modules)
 
     unreadable = "the dataset's row cannot be read: "
     by_seed = "from scale import scale\n\ndef case_random_values(seed):\n    return scale([[1.0], [2.0]][seed], 3.0)\n"

@@ -126,8 +126,7 @@ def test_engine_that_failed_for_a_moment_changes_no_isolation(
     with type(docker_sandbox)() as sandbox:
         with monkeypatch.context() as patch:
             patch.setattr(sandbox, "container", fail)
-            with pytest.raises(InfraError, match="try again"):
-                sandbox.prepare(toy_row["docker_image"])
+            sandbox.prepare(toy_row["docker_image"])
         assert attempt_in(sandbox, toy_row)(TOY_ANSWER).status is Status.PASSED
         assert sandbox.isolation == "shared"
 

@@ -94,12 +94,13 @@ class DockerSandbox(ZygoteSandbox):
     def _refusal(self, image: str) -> str:
         """Return why a container with this image cannot hold the walls of an answer; empty if it can."""
         if image not in self._refusals:
-            self._refusals[image] = ""
             try:
                 with self.zygote(image, _PROBE_LIMITS):
-                    pass
+                    self._refusals[image] = ""
             except GoneError as error:
                 self._refusals[image] = str(error)
+            except InfraError:  # the engine failed, which says nothing about walls; answers will say it
+                return ""
         return self._refusals[image]
 
     @contextlib.contextmanager
