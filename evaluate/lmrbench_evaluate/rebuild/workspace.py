@@ -137,8 +137,11 @@ def _check_paths(files: Mapping[str, File], masked: Mapping[str, File]) -> None:
 
 def without_experiments(row: DatasetRow, repo: Mapping[str, File]) -> dict[str, File]:
     """Return the files of a rebuilt repository that its cases need: no answer may search the tables during its test."""
-    has_tables = configuration_of(row).has_experiments
-    return {name: file for name, file in repo.items() if not (has_tables and name in FILES)}
+    return _needed(repo, configuration_of(row).has_experiments)
+
+
+def _needed(repo: Mapping[str, File], has_experiments: bool) -> dict[str, File]:
+    return {name: file for name, file in repo.items() if not (has_experiments and name in FILES)}
 
 
 def workspace_tar(
@@ -180,7 +183,7 @@ def libraries_of(row: DatasetRow) -> Sequence[str]:
 
 @functools.lru_cache(maxsize=128)
 def _libraries(repo_archive: bytes, tests_archive: bytes, has_experiments: bool) -> Sequence[str]:
-    repo = {name: file for name, file in read_archive(repo_archive).items() if not has_experiments or name not in FILES}
+    repo = _needed(read_archive(repo_archive), has_experiments)
     return imported_by(repo, read_archive(tests_archive)["cases.py"].data)
 
 
