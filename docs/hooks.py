@@ -157,7 +157,7 @@ def _output(output: dict[str, Any]) -> str:
 def _commands() -> Iterator[str]:
     from typer.main import get_command
 
-    from lmrbench_data.cli import app
+    from lmrbench.cli import app
 
     yield from _command(get_command(app), "lmrbench")
 
@@ -292,11 +292,11 @@ def with_current_api(markdown: str) -> str:
 
 
 def _api(path: str, comment: str) -> Iterator[str]:
-    import lmrbench_data
+    import lmrbench
 
     found, name = _found(path), path.rpartition(".")[2]
     file = Path(inspect.getsourcefile(inspect.unwrap(found)) or "").resolve().relative_to(ROOT)
-    shown = f"lmr.{name}" if name in lmrbench_data.__all__ else path
+    shown = f"lmr.{name}" if name in lmrbench.__all__ else path
     if not inspect.isclass(found) or dataclasses.is_dataclass(found):
         shown += _signature(found)
     yield f"- [`{shown}`](../{file}): {_summary(found)} {comment}"

@@ -52,7 +52,7 @@ def verdict_on(answer: str) -> list[str]:
 
 def lines_of(columns: int, answer: str, verdict: list[str]) -> Iterator[Line]:
     """Yield the lines of the picture, wrapped to a number of characters."""
-    import lmrbench_data as lmr
+    import lmrbench as lmr
 
     row = next(row for row in lmr.load() if row["instance_id"] == INSTANCE)
     parts: list[tuple[str, list[Line]]] = [

@@ -10,7 +10,7 @@ import types
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
-import lmrbench_data as lmr
+import lmrbench as lmr
 
 FILE = Path(lmr.__file__).with_suffix(".pyi")
 _TOP = '''"""The types of the public names; `make stubs` writes this file."""

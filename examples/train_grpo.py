@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import lmrbench_data as lmr
+import lmrbench as lmr
+from lmrbench.generation.paper_texts import paper_text
+from lmrbench.generation.prompt import SETTINGS, build_prompt
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import DatasetRow, choose_rows
-from lmrbench_data.generation.paper_texts import paper_text
-from lmrbench_data.generation.prompt import SETTINGS, build_prompt
 
 VARIANTS = Path(__file__).resolve().parents[1] / "benchmark"
 #: Reward of an answer that defines the function and passes nothing: less than one case is worth, so that no answer

@@ -1,43 +1,26 @@
-"""LMR-Bench: can language models reproduce language-modelling research?
+"""The data side of LMR-Bench: tasks, masked repositories, and the dataset made of them.
 
-    import lmrbench_data as lmr
+    import lmrbench_data
 
-    rows = lmr.load()                                   # the benchmark, a `datasets.Dataset`
-    run = lmr.evaluate("predictions.jsonl")             # verdicts, in a run folder
-    run.to_pandas()
+    rows = lmrbench_data.load()                         # the benchmark, a `datasets.Dataset`
+    lmrbench_data.unpack(rows[0], "repository")
 
-Importing this package is cheap: each name is imported when it is first used. `__init__.pyi` shows their types.
+`lmrbench` evaluates answers, asks models and reports; this package imports nothing of it.
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-#: The public names of each module.
-_NAMES = {
-    ".api.evaluation": "evaluate",
-    ".api.models": "generate judge run_agent",
-    ".api.run": "Run open_run report",
-    ".api.scorer": "Score Scorer",
-    ".base.errors": "ArgumentError InfraError InputError LMRBenchError LoadError",
-    ".base.jobs": "Progress",
-    ".base.version": "__version__",
-    ".dataset.load": "load",
-    ".generation.agents.agent_runs": "AgentSummary",
-    ".generation.sampling": "SamplingSummary",
-    ".loader": "unpack",
-    "lmrbench_evaluate.reports.report": "Report",
-}
-_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
-__all__ = sorted(_HOMES)
+if TYPE_CHECKING:
+    from .dataset.load import load
+    from .loader import unpack
+
+__all__ = ["load", "unpack"]
+_HOMES = {"load": ".dataset.load", "unpack": ".loader"}
 
 
 def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that importing the package is cheap."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name], __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return getattr(importlib.import_module(_HOMES[name], __name__), name)

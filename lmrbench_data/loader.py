@@ -70,7 +70,7 @@ class LMRBenchError(Exception):
     """Root of all errors of LMR-Bench; the message is one line with the place, the problem and the fix."""
 
     exit_code = 1
-    """Exit status of the command line (see `lmrbench_data/cli`)."""
+    """Exit status of the command line (see `lmrbench/cli`)."""
 
 
 class LoadError(LMRBenchError, ValueError):
@@ -204,7 +204,7 @@ def _locate(spec: str, config: str) -> Path:
         return Path(spec)
     if HUB_NAME.fullmatch(spec):
         return _download(spec, config)
-    fix = "use a folder, org/name[@revision], or with the package (pip install lmrbench-data) 'embedded'"
+    fix = "use a folder, org/name[@revision], or with the package (pip install lmrbench) 'embedded'"
     raise LoadError(f"dataset {spec!r}: no such folder; {fix}")
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import lmrbench_data as lmr
+import lmrbench as lmr
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.docker_client import connect
@@ -32,7 +32,7 @@ def start_times(folder: Path, rounds: int = 7) -> Measured:
     """Medians of `lmrbench --help` and of loading the embedded dataset, each in a new process."""
     yield "seconds of lmrbench --help", statistics.median(_seconds([LMRBENCH, "--help"]) for _ in range(rounds)), 0.3
     code = (
-        "import time; start = time.perf_counter(); import lmrbench_data as lmr; rows = lmr.load();"
+        "import time; start = time.perf_counter(); import lmrbench as lmr; rows = lmr.load();"
         "print(time.perf_counter() - start); assert len(rows)"
     )
     seconds = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(rounds)]

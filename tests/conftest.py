@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import hypothesis
 import pytest
 
-import lmrbench_data as lmr
+import lmrbench as lmr
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow

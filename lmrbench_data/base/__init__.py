@@ -1,1 +1,1 @@
-"""Foundations that both packages use: errors, text, files, logs, child processes, the Hub's client."""
+"""Foundations that all packages use: errors, text, files, logs, child processes, the Hub's client."""

@@ -21,5 +21,5 @@ def require_extra(extra: str, what: str) -> None:
         InputError: a module of the extra is not installed.
     """
     if missing := [name for name in EXTRAS[extra] if importlib.util.find_spec(name) is None]:
-        install = f"pip install 'lmrbench-data[{extra}]'"
+        install = f"pip install 'lmrbench[{extra}]'"
         raise InputError(f"{what} needs the extra `{extra}` ({', '.join(missing)} missing): {install}")

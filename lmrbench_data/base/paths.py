@@ -14,7 +14,7 @@ def _data_folder(name: str) -> Path:
     for candidate in (_PACKAGE / name, _PACKAGE.parent / name):
         if candidate.is_dir():
             return candidate
-    raise InputError(f"{name}/ is missing from this installation; install lmrbench-data again")
+    raise InputError(f"{name}/ is missing from this installation; install lmrbench again")
 
 
 def benchmark_folder() -> Path:

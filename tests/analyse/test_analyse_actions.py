@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import lmrbench_data as lmr
-from lmrbench_data.analyse.sessions import EXCLUDED, count_actions, kind_of, run_sessions
+import lmrbench as lmr
+from lmrbench.analyse.sessions import EXCLUDED, count_actions, kind_of, run_sessions
 from lmrbench_data.base.errors import InputError
 from lmrbench_evaluate.verdict.levels import Level
 from support.agents import DONE, EDIT, READ, TRY, bash, built, calls

@@ -8,13 +8,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lmrbench_data.analyse.actions import analyse_actions
-from lmrbench_data.analyse.answers import original_answers
-from lmrbench_data.analyse.sessions import original_sessions
-from lmrbench_data.analyse.structure import analyse_structure
-from lmrbench_data.analyse.tables import make_tables
+from lmrbench.analyse.actions import analyse_actions
+from lmrbench.analyse.answers import original_answers
+from lmrbench.analyse.sessions import original_sessions
+from lmrbench.analyse.structure import analyse_structure
+from lmrbench.analyse.tables import make_tables
+from lmrbench.original import facts
 from lmrbench_data.base.text_table import markdown_table
-from lmrbench_data.original import facts
 from support.command_line import in_process
 from support.runs import result, write_run
 

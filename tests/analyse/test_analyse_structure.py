@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lmrbench_data.analyse.answers import rows_of_runs, run_answers
-from lmrbench_data.analyse.structure import (
+from lmrbench.analyse.answers import rows_of_runs, run_answers
+from lmrbench.analyse.structure import (
     DEPTH,
     IMBALANCE,
     INTERCEPT,

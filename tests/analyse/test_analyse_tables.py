@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lmrbench_data.analyse.answers import run_answers
-from lmrbench_data.analyse.result import Analysis
-from lmrbench_data.analyse.tables import ALL, BOTH, make_tables
+from lmrbench.analyse.answers import run_answers
+from lmrbench.analyse.result import Analysis
+from lmrbench.analyse.tables import ALL, BOTH, make_tables
 from lmrbench_data.base.proportions import wilson
 from lmrbench_evaluate.judge.opinion import BEST_FIRST, Category
 from lmrbench_evaluate.reports.annotations import Annotation

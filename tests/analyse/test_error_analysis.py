@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-import lmrbench_data as lmr
-from lmrbench_data.analyse.errors.diagnosis import parse_diagnosis
+import lmrbench as lmr
+from lmrbench.analyse.errors.diagnosis import parse_diagnosis
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.judge.opinion import UnreadableError

@@ -10,7 +10,7 @@ import datasets
 import pandas as pd
 import pytest
 
-import lmrbench_data as lmr
+import lmrbench as lmr
 from lmrbench_data.dataset.rows import DatasetRow
 from support.openai_server import Server, opinion
 from support.toy import TOY_ANSWER, write_toys

@@ -18,7 +18,7 @@ import docker.errors
 import pandas as pd
 import pytest
 
-import lmrbench_data as lmr
+import lmrbench as lmr
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
 from lmrbench_data.tasks.manifest import load_benchmark

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import lmrbench_data as lmr
+import lmrbench as lmr
 from lmrbench_data.loader import LMRBenchError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +34,7 @@ WRONG = {
 @pytest.mark.slow  # mypy reads the package
 def test_mypy_refuses_what_a_function_does_not_take(tmp_path: Path) -> None:
     user = tmp_path / "user.py"
-    user.write_text("\n".join(["import lmrbench_data as lmr", RIGHT, *WRONG]) + "\n")
+    user.write_text("\n".join(["import lmrbench as lmr", RIGHT, *WRONG]) + "\n")
     mypy = [sys.executable, "-m", "mypy", f"--config-file={ROOT / 'pyproject.toml'}", user]
     said = subprocess.run(mypy, cwd=ROOT, capture_output=True, text=True, timeout=280).stdout
     found = dict(re.findall(r"user\.py:(\d+): error: (.*)", said))

@@ -7,10 +7,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from lmrbench.cli.flags import flag_of
+from lmrbench.cli.options import options
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.settings import Settings, option
-from lmrbench_data.cli.flags import flag_of
-from lmrbench_data.cli.options import options
 
 Fan = Annotated[bool, option(..., "Use the fan.")]
 

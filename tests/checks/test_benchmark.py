@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-import lmrbench_data as lmr
+import lmrbench as lmr
+from lmrbench.checks.check import check_tasks
+from lmrbench.checks.choices import option_problems
+from lmrbench.checks.proved import unproved
+from lmrbench.checks.static import ReferenceLines, static_problems
+from lmrbench.original.facts import labels
 from lmrbench_data.base.paths import benchmark_folder
-from lmrbench_data.original.facts import labels
 from lmrbench_data.tasks.guessing import chance, reciting
 from lmrbench_data.tasks.overview import PAGE, render_page, task_facts
 from lmrbench_data.tasks.task import Task
 from lmrbench_data.tasks.task_folders import load_tasks, read_tasks
-from lmrbench_evaluate.checks.check import check_tasks
-from lmrbench_evaluate.checks.choices import option_problems
-from lmrbench_evaluate.checks.proved import unproved
-from lmrbench_evaluate.checks.static import ReferenceLines, static_problems
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.toy import IN_DEPTH
 

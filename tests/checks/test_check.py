@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from lmrbench.checks import repetitions
+from lmrbench.checks.check import check_tasks
+from lmrbench.checks.record import record_tasks
+from lmrbench.checks.repository import repository_errors
+from lmrbench.checks.static import ReferenceLines, static_problems
+from lmrbench.checks.trials import Finding, Must, Trial
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.tasks.task_folders import load_tasks, read_tasks
-from lmrbench_evaluate.checks import repetitions
-from lmrbench_evaluate.checks.check import check_tasks
-from lmrbench_evaluate.checks.record import record_tasks
-from lmrbench_evaluate.checks.repository import repository_errors
-from lmrbench_evaluate.checks.static import ReferenceLines, static_problems
-from lmrbench_evaluate.checks.trials import Finding, Must, Trial
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
@@ -380,7 +380,7 @@ BROKEN_REPOSITORIES = {
 def test_broken_repository_is_reported(
     name: str, toy_benchmark: Path, local_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lmrbench_evaluate.checks.repository.LIMIT_S", 1 if name == "demo_that_hangs" else 60)
+    monkeypatch.setattr("lmrbench.checks.repository.LIMIT_S", 1 if name == "demo_that_hangs" else 60)
     change, (where, message) = BROKEN_REPOSITORIES[name]
     edit(toy_benchmark, *change)
     [task] = load_tasks(benchmark=toy_benchmark)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from lmrbench.checks.choices import option_problems
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow, config_of, content_sha256, golden_files_of
@@ -15,7 +16,6 @@ from lmrbench_data.loader import COUNTERFACTUAL, METHOD, UNDERSPECIFIED, load_ro
 from lmrbench_data.tasks import method_file
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
-from lmrbench_evaluate.checks.choices import option_problems
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction

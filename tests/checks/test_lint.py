@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from lmrbench.checks.lint import instruction_problems, lint_tasks
 from lmrbench_data.base.errors import InputError
-from lmrbench_evaluate.checks.lint import instruction_problems, lint_tasks
 from support.new_task_world import TASK, example_benchmark, lmrbench
 
 REFERENCE = "mass_before = probabilities.cumsum(dim=-1) - probabilities"

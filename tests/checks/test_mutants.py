@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from lmrbench.checks.record import record_tasks
 from lmrbench_data.tasks.task_folders import load_tasks
-from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
 
 

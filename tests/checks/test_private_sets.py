@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-import lmrbench_data as lmr
+import lmrbench as lmr
+from lmrbench.checks import private_sets
+from lmrbench.checks.record import record_tasks
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import load_rows
 from lmrbench_data.tasks import method_file
 from lmrbench_data.tasks.task import Altered, Task
 from lmrbench_data.tasks.task_folders import load_tasks
-from lmrbench_evaluate.checks import private_sets
-from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.command_line import in_process
 from support.toy_choices import MIXED, SILENT, UNDERSPECIFIED, add_toy_choices

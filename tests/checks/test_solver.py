@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 
 import pytest
 
+from lmrbench.checks.solver import Cells, Combination, hard_errors
 from lmrbench_data.base.errors import InputError
-from lmrbench_evaluate.checks.solver import Cells, Combination, hard_errors
 
 SIZES, TRUTH = (3, 3, 3, 3, 3), (1, 0, 2, 1, 2)
 

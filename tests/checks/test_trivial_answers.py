@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lmrbench_evaluate.checks.trivial import note_on_trivial_answers, weaknesses
+from lmrbench.checks.trivial import note_on_trivial_answers, weaknesses
 from lmrbench_evaluate.verdict.decode import Frame, write_frame
 from support.toy import declared, encode
 

@@ -66,7 +66,7 @@ def test_help_shows_every_word_of_every_text() -> None:
     """Markup once swallowed words in brackets."""
     from typer.testing import CliRunner
 
-    from lmrbench_data.cli import app
+    from lmrbench.cli import app
 
     seen = 0
     for path, command in all_commands():
@@ -84,7 +84,7 @@ def test_help_shows_every_word_of_every_text() -> None:
 )
 def test_help_needs_no_heavy_library(arguments: str) -> None:
     program = (
-        "import sys; from lmrbench_data.cli import main\n"
+        "import sys; from lmrbench.cli import main\n"
         f"try:\n    main()\nfinally:\n    print(*sorted(set({HEAVY}) & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", program, *arguments.split()], capture_output=True, text=True)
@@ -203,7 +203,7 @@ def test_report_skips_what_is_no_run(place: Path) -> None:
 
 @pytest.mark.parametrize("missing", ["signal.__dict__.pop('SIGHUP')", "sys.modules['fcntl'] = None"])
 def test_system_that_cannot_evaluate_is_one_line(missing: str) -> None:
-    program = f"import signal, sys; {missing}; from lmrbench_data.cli import main; main()"
+    program = f"import signal, sys; {missing}; from lmrbench.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", program, "evaluate", "gold"], capture_output=True, text=True)
     assert (done.returncode, done.stderr.splitlines()[-1:]) == (
         1,
@@ -305,7 +305,7 @@ def all_commands() -> Iterator[tuple[tuple[str, ...], Any]]:
     """The path and the command of each group and each command."""
     from typer.main import get_command
 
-    from lmrbench_data.cli import app
+    from lmrbench.cli import app
 
     waiting: list[tuple[tuple[str, ...], Any]] = [((), get_command(app))]
     while waiting:
@@ -379,7 +379,7 @@ def test_every_command_shows_a_call_that_it_understands() -> None:
 
 
 def test_long_job_without_a_terminal_reports_its_progress(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    from lmrbench_data.cli import output
+    from lmrbench.cli import output
 
     def work() -> str:
         with output.progress_bar("evaluating") as progress:

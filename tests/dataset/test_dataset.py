@@ -17,6 +17,9 @@ import pytest
 import yaml
 from datasets import Features
 
+from lmrbench.checks.lint import lint_tasks
+from lmrbench.checks.proved import proofs
+from lmrbench.checks.record import record_tasks
 from lmrbench_data.base.archive import pack
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset import build
@@ -40,9 +43,6 @@ from lmrbench_data.loader import (
 )
 from lmrbench_data.tasks.manifest import Benchmark, load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
-from lmrbench_evaluate.checks.lint import lint_tasks
-from lmrbench_evaluate.checks.proved import proofs
-from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.toy import stamped
 from support.toy_check import edit
@@ -429,7 +429,7 @@ def test_loader_alone_needs_nothing_of_the_package(dataset: Path, tmp_path: Path
     assert printed.splitlines() == [
         "work/repo 2",
         "dataset 'embedded': no such folder; use a folder, org/name[@revision], or with the package "
-        "(pip install lmrbench-data) 'embedded'",
+        "(pip install lmrbench) 'embedded'",
     ]
     text = (tmp_path / "work" / "repo" / "scale.py").read_text()
     assert "raise NotImplementedError" in text

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from lmrbench.doctor import MEMORY_MB, available_memory
 from lmrbench_data.base.paths import benchmark_folder
-from lmrbench_evaluate.doctor import MEMORY_MB, available_memory
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.command_line import in_process, in_terminal, plain
 from support.hub_server import Hub
@@ -31,7 +31,7 @@ def _neutral(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the check of the sandbox, which takes seconds."""
-    monkeypatch.setattr("lmrbench_evaluate.doctor._sandbox", lambda settings: iter(()))
+    monkeypatch.setattr("lmrbench.doctor._sandbox", lambda settings: iter(()))
 
 
 def doctor(*arguments: str | Path, **variables: str) -> tuple[int, dict[str, list[dict[str, str]]]]:

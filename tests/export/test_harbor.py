@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from lmrbench.export.harbor import harbor_task
+from lmrbench.export.verifier import grade_folder, read_row, rewards, row_bytes
+from lmrbench.generation.workspace import workspace_files
 from lmrbench_data.base.archive import tar_bytes
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.export.harbor import harbor_task
-from lmrbench_data.export.verifier import grade_folder, read_row, rewards, row_bytes
-from lmrbench_data.generation.workspace import workspace_files
 from lmrbench_data.loader import File, gunzip, read_archive, write_files
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.predictions.prediction import own_answer

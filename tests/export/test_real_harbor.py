@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from lmrbench.export.harbor import harbor_task
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.export.harbor import harbor_task
 from lmrbench_data.loader import write_files
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.images import BUILD_NETWORK_VARIABLE

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
+from lmrbench.generation.agents.agent_image import agent_image, find_agent_image
+from lmrbench.generation.agents.agent_runs import open_agent, run_agent
+from lmrbench.generation.agents.box import open_box
+from lmrbench.generation.agents.relay import Relay
+from lmrbench.generation.settings import AgentSettings
 from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
 from lmrbench_data.chat.budget import Budget, Price
-from lmrbench_data.generation.agents.agent_image import agent_image, find_agent_image
-from lmrbench_data.generation.agents.agent_runs import open_agent, run_agent
-from lmrbench_data.generation.agents.box import open_box
-from lmrbench_data.generation.agents.relay import Relay
-from lmrbench_data.generation.settings import AgentSettings
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.docker import PROCESS_LABEL
 from lmrbench_evaluate.sandbox.docker_client import connect

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from lmrbench.generation.answer_patch import Answer, answer_of, read_folder
 from lmrbench_data.base import git as neutral_git
-from lmrbench_data.generation.answer_patch import Answer, answer_of, read_folder
 from lmrbench_data.loader import File, LoadError, check_path, write_files
 from lmrbench_evaluate.rebuild.patch import apply_patch, is_cache
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 import yaml
 
-import lmrbench_data as lmr
+import lmrbench as lmr
+from lmrbench.generation.prompt import SETTINGS, build_prompt, prompt_version
+from lmrbench.generation.sampling import sample
+from lmrbench.generation.settings import SamplingSettings
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.names import MAX_NAME
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.generation.prompt import SETTINGS, build_prompt, prompt_version
-from lmrbench_data.generation.sampling import sample
-from lmrbench_data.generation.settings import SamplingSettings
 from lmrbench_data.loader import METHOD, read_archive
 from lmrbench_data.tasks.manifest import load_benchmark
 from support.command_line import in_process

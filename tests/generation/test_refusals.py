@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import lmrbench_data as lmr
+import lmrbench as lmr
 from lmrbench_data.base.errors import ArgumentError, InfraError, InputError, LMRBenchError
 from lmrbench_data.chat.refusals import RULES, Refusal, Rule
 from lmrbench_data.dataset.rows import DatasetRow

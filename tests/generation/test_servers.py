@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from lmrbench.generation.agents.relay import Relay, RunEndedError
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.chat.budget import Budget
 from lmrbench_data.chat.client import ChatClient, Completion, RequestError
 from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.chat.jobs import run_to_end
-from lmrbench_data.generation.agents.relay import Relay, RunEndedError
 from support.openai_server import Reply, Request, Server, completion
 
 QUESTION = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from lmrbench.generation.prompt import build_prompt
+from lmrbench.generation.workspace import marker_of, read_marker, task_text, workspace_files, write_workspace
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.load import load_rows
-from lmrbench_data.generation.prompt import build_prompt
-from lmrbench_data.generation.workspace import marker_of, read_marker, task_text, workspace_files, write_workspace
 from lmrbench_data.loader import read_archive
 from lmrbench_data.tasks.environments import load_environments, versions_in
 from lmrbench_data.tasks.manifest import load_benchmark

@@ -16,7 +16,7 @@ from selenium.common.exceptions import NoSuchElementException, StaleElementRefer
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-import lmrbench_data as lmr
+import lmrbench as lmr
 from lmrbench_evaluate.hub.record import Record
 from support.browser import LOW_CONTRAST
 from support.command_line import in_process

@@ -10,8 +10,8 @@ from typing import Any
 import pymupdf
 import pytest
 
+from lmrbench.generation.paper_texts import paper_text
 from lmrbench_data.base.errors import InfraError, InputError
-from lmrbench_data.generation.paper_texts import paper_text
 from lmrbench_data.papers import fetch
 from lmrbench_data.papers.fetch import TRIES, PaperStore, fetch_missing, fetch_pdf, paper_key
 from lmrbench_data.papers.parse import parse_pdf

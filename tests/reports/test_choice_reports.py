@@ -6,7 +6,8 @@ import json
 import re
 from pathlib import Path
 
-import lmrbench_data as lmr
+import lmrbench as lmr
+from lmrbench.checks.record import record_tasks
 from lmrbench_data.base.proportions import Share
 from lmrbench_data.dataset.build import build_rows, write_dataset
 from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
@@ -14,7 +15,6 @@ from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
 from lmrbench_data.tasks.guessing import SettledChoice, corrected
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
-from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.reports.tally import ScoredAnswer
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.verdict.choices import counted_choices

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import pytest
 
-import lmrbench_data as lmr
-from lmrbench_data.analyse.errors.ask import ask_why
-from lmrbench_data.analyse.structure import task_measures
+import lmrbench as lmr
+from lmrbench.analyse.errors.ask import ask_why
+from lmrbench.analyse.structure import task_measures
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.proportions import Share
 from lmrbench_data.dataset.rows import DatasetRow

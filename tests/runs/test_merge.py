@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import lmrbench_data as lmr
+import lmrbench as lmr
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_evaluate.reports.scores import score_runs

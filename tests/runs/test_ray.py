@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-import lmrbench_data as lmr
+import lmrbench as lmr
 from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
@@ -215,7 +215,7 @@ def test_a_node_with_another_image_or_version_is_named(
             engine.prepare(["lmrbench/toy:1"])
         assert "\n" not in str(raised.value)
     monkeypatch.setattr(ray_engine, "__version__", "9.9")
-    with pytest.raises(InputError, match=r"^node .*: it has lmrbench-data .*; install 9\.9 there$"):
+    with pytest.raises(InputError, match=r"^node .*: it has lmrbench .*; install 9\.9 there$"):
         RayEngine(cluster.address, "runs.test_ray:OtherImage", None)
 
 

@@ -101,12 +101,12 @@ class Bench:
         self.write(*(f"{TOY_ANSWER}# {number}\n" for number in range(quick)), *slow)
 
     def command(self, *options: str) -> list[str]:
-        evaluate = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "evaluate"]
+        evaluate = [sys.executable, "-c", "from lmrbench.cli import main; main()", "evaluate"]
         place = ["--dataset", str(self.dataset), "--out", str(self.folder / "run"), "--sandbox", "docker"]
         return [*evaluate, str(self.predictions), *place, *options]
 
     def report(self) -> list[str]:
-        return [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "report", str(self.folder / "run")]
+        return [sys.executable, "-c", "from lmrbench.cli import main; main()", "report", str(self.folder / "run")]
 
     def run(self, *options: str) -> subprocess.CompletedProcess[str]:
         return warm_cli.run(self.command(*options))

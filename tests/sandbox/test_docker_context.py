@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from lmrbench.generation.agents.box import open_box
 from lmrbench_data.base.errors import InfraError
-from lmrbench_data.generation.agents.box import open_box
 from lmrbench_evaluate.sandbox.base import Limits
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.docker_client import connect

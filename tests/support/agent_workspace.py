@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.generation.collect import collect_rows
+from lmrbench.generation.collect import collect_rows
 
 GOAL = "scale.py"
 

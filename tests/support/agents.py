@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-import lmrbench_data as lmr
+import lmrbench as lmr
+from lmrbench.generation.agents.agent_image import find_agent_image
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.generation.agents.agent_image import find_agent_image
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.docker_client import connect

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from lmrbench_data.cli import main
-from lmrbench_data.cli.flags import command_flags
+from lmrbench.cli import main
+from lmrbench.cli.flags import command_flags
 
-PROGRAM = (sys.executable, "-c", "from lmrbench_data.cli import main; main()")
+PROGRAM = (sys.executable, "-c", "from lmrbench.cli import main; main()")
 
 
 @dataclass

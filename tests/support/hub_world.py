@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from lmrbench.checks.proved import proofs, write_proofs
 from lmrbench_data.loader import CONFIGS
 from lmrbench_data.tasks.task_folders import load_tasks
-from lmrbench_evaluate.checks.proved import proofs, write_proofs
 from support import warm_cli
 from support.hub_server import Hub
 from support.toy import TOY_ANSWER, write_toy_benchmark

@@ -4,10 +4,10 @@ import shutil
 import sys
 from pathlib import Path
 
+from lmrbench.checks.check import check_tasks
+from lmrbench.checks.record import record_tasks
+from lmrbench.checks.trials import VARIANTS
 from lmrbench_data.tasks.task_folders import load_tasks
-from lmrbench_evaluate.checks.check import check_tasks
-from lmrbench_evaluate.checks.record import record_tasks
-from lmrbench_evaluate.checks.trials import VARIANTS
 from lmrbench_evaluate.sandbox.base import Sandbox
 
 TASK = "90-toy"

@@ -7,13 +7,13 @@ from typing import Any
 
 import yaml
 
-import lmrbench_data as lmr
+import lmrbench as lmr
+from lmrbench.checks.record import record_tasks
 from lmrbench_data.dataset.build import build_rows, write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import METHOD
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
-from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
 
 WINDOW = '''

@@ -16,7 +16,7 @@ LIBRARIES = [
     *("pyarrow.parquet", "pyarrow.dataset", "pyarrow.json", "fsspec.asyn", "fsspec.archive", "dill", "xxhash"),
     *("fsspec.implementations.local", "fsspec.implementations.dirfs", "multiprocess.pool", "multiprocessing.pool"),
     *("httpx", "openai", "docker", "tqdm.auto", "tqdm.contrib.concurrent", "unittest.mock", "xml.dom.minidom"),
-    *("lmrbench_data.cli", "lmrbench_data.generation.sampling", "lmrbench_evaluate.checks.check"),
+    *("lmrbench.cli", "lmrbench.generation.sampling", "lmrbench.checks.check"),
     *("lmrbench_evaluate.judge.judging", "lmrbench_evaluate.reports.html", "lmrbench_evaluate.hub.verify"),
 ]
 _SERVER = multiprocessing.get_context("forkserver")
@@ -61,6 +61,6 @@ def _become(words: list[str], folder: Path, environment: Mapping[str, str], stre
     os.environ.update(environment)
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
     is_program = words[1:2] == ["-c"]
-    program = words[2] if is_program else "from lmrbench_data.cli import main; main()"
+    program = words[2] if is_program else "from lmrbench.cli import main; main()"
     sys.argv = ["-c", *words[3:]] if is_program else words
     exec(compile(program, "<string>", "exec"), {"__name__": "__main__"})

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
+from lmrbench.checks.lint import lint_tasks
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.loader import FUNCTION, METHOD
 from lmrbench_data.tasks.masking import drop_unused_imports, mask_function
 from lmrbench_data.tasks.task_folders import choose_config, choose_folders, load_tasks
-from lmrbench_evaluate.checks.lint import lint_tasks
 from support.toy_method import METHOD_YAML, add_toy_method
 
 MASKED = '''

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import lmrbench_data as lmr
+import lmrbench as lmr
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.result_rows import PredictionRow, ResultRow
 from lmrbench_data.loader import CONFIGS
@@ -90,8 +90,7 @@ def test_pages_name_all_configurations() -> None:
         assert re.search(rf"^\| .*`{config}`.* \| \d+ \|", read("README.md"), re.M)
         assert f"*{config}*" in read("cards/space/app.py").partition('ABOUT = "')[0]
         assert (
-            f"`{config}`"
-            in read("lmrbench_data/inspect_task.py").partition("config: configuration")[2].partition("\n")[0]
+            f"`{config}`" in read("lmrbench/inspect_task.py").partition("config: configuration")[2].partition("\n")[0]
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import lmrbench_data as lmr
+import lmrbench as lmr
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.toy import IN_DEPTH

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-import lmrbench_data as lmr
+import lmrbench as lmr
+from lmrbench.generation.prompt import build_prompt
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.generation.prompt import build_prompt
 from lmrbench_data.tasks.manifest import load_benchmark
 from support.openai_server import Reply, Request, Server, completion
 from support.toy import TOY_ANSWER, stamped
@@ -39,7 +39,7 @@ def evaluate(server: Server, toy: Path, folder: Path, *options: str) -> tuple[An
     """Run `inspect eval`; return (its log, its output)."""
     from inspect_ai.log import list_eval_logs, read_eval_log
 
-    line = ["eval", "lmrbench_data/lmr_bench", "--model", "openai-api/my/m", "--model-base-url", server.base_url]
+    line = ["eval", "lmrbench/lmr_bench", "--model", "openai-api/my/m", "--model-base-url", server.base_url]
     done = inspect(folder, *line, "--log-dir", str(folder / "logs"), "-T", f"dataset={toy}", *options)
     logs = list_eval_logs(str(folder / "logs"))
     return (read_eval_log(logs[0]) if logs else None), done.stdout + done.stderr

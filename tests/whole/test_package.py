@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import lmrbench_data as lmr
+import lmrbench as lmr
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.extras import EXTRAS, require_extra
 from lmrbench_data.dataset.load import load_rows
@@ -25,7 +25,7 @@ IDENTITY = """
     print(json.dumps([*files, loader.dataset_sha256(rows), loader.recordings_sha256(rows)]))
 """
 #: What a wheel is made of.
-PACKED = ("lmrbench_data", "evaluate", "benchmark", "cards")
+PACKED = ("lmrbench", "lmrbench_data", "evaluate", "benchmark", "cards")
 
 
 def run(*command: object, **options: object) -> subprocess.CompletedProcess[str]:
@@ -79,17 +79,17 @@ def test_wheel_and_sdist_hold_the_dataset_of_the_checkout(built: dict[str, Path]
 
 
 @pytest.mark.nightly
-def test_the_wheel_puts_two_packages_into_site_packages(built: dict[str, Path], wheel: Path) -> None:
-    """All of both, tasks and cards inside the first, and nothing generic: `evaluate` is another library's name."""
-    information = f"lmrbench_data-{lmr.__version__}.dist-info"
-    assert {path.name for path in wheel.iterdir()} == {"lmrbench_data", "lmrbench_evaluate", information}
+def test_the_wheel_puts_three_packages_into_site_packages(built: dict[str, Path], wheel: Path) -> None:
+    """All of them, tasks and cards inside the second, and nothing generic: `evaluate` is another library's name."""
+    information = f"lmrbench-{lmr.__version__}.dist-info"
+    assert {path.name for path in wheel.iterdir()} == {"lmrbench", "lmrbench_data", "lmrbench_evaluate", information}
     listed = run("git", "ls-files", *PACKED, cwd=ROOT).stdout.splitlines()
     added = run("git", "ls-files", "-o", "--exclude-standard", *PACKED, cwd=ROOT).stdout.splitlines()
     expected = set()
     for name in (*listed, *added):
         if (ROOT / name).exists() and not (name.startswith("benchmark/") and name.split("/")[2:3] == ["variants"]):
             inside = name.removeprefix("evaluate/")
-            expected.add(inside if inside.startswith("lmrbench_") else f"lmrbench_data/{inside}")
+            expected.add(inside if inside.startswith("lmrbench") else f"lmrbench_data/{inside}")
     with zipfile.ZipFile(built["whl"]) as archive:
         packed = set(archive.namelist())
     assert {name for name in packed if not name.startswith(information)} == expected
@@ -101,7 +101,7 @@ def test_the_wheel_puts_two_packages_into_site_packages(built: dict[str, Path], 
     ["dataset check dpo-preference-loss --sandbox local", "calibrate variants --model m", "tasks lint 01-dpo"],
 )
 def test_wheel_without_variants_is_one_line(command: str, wheel: Path, tmp_path: Path) -> None:
-    code = "from lmrbench_data.cli import main; main()"
+    code = "from lmrbench.cli import main; main()"
     done = run(sys.executable, "-c", code, *command.split(), cwd=tmp_path, env=bare_environment(wheel))
     assert done.returncode == 1, done.stderr
     assert [line for line in done.stderr.splitlines() if not line.startswith("warning: the `local`")] == [
@@ -144,7 +144,5 @@ def test_import_is_cheap_and_every_name_resolves() -> None:
 def test_a_missing_extra_is_one_line_that_names_it(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     require_extra(extra, "this")
     monkeypatch.setitem(EXTRAS, extra, ("not_there_at_all",))
-    with pytest.raises(
-        InputError, match=rf"^this needs the extra `{extra}` .*: pip install 'lmrbench-data\[{extra}\]'$"
-    ):
+    with pytest.raises(InputError, match=rf"^this needs the extra `{extra}` .*: pip install 'lmrbench\[{extra}\]'$"):
         require_extra(extra, "this")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from lmrbench.checks.lint import lint_tasks
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.tasks.task_folders import load_tasks
-from lmrbench_evaluate.checks.lint import lint_tasks
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from support.new_task_world import blocks_of, lmrbench

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import lmrbench_data as lmr
+import lmrbench as lmr
 from lmrbench_data.dataset.rows import DatasetRow
 from support.shares import ANSWERED, INSTANCES, common, write_shared_world
 

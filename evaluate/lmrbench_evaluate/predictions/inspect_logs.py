@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from inspect_ai.model import ModelOutput
 
 TASK = "lmr_bench"
-_NEEDED = "`pip install 'lmrbench-data[inspect]'` reads Inspect's logs"
+_NEEDED = "`pip install 'lmrbench[inspect]'` reads Inspect's logs"
 #: What a log holds beside the answers.
 _UNREAD = {"messages", "events", "store", "attachments"}
 _log = logging.getLogger(__name__)

@@ -209,7 +209,7 @@ def _cause(error: BaseException) -> Exception:
     while isinstance(error, ray.exceptions.RayTaskError) and isinstance(error.cause, Exception):
         error = error.cause
     if isinstance(error, ImportError | AttributeError):
-        return InputError(f"{one_line(error)}; install lmrbench-data {__version__} there")
+        return InputError(f"{one_line(error)}; install lmrbench {__version__} there")
     if isinstance(error, ray.exceptions.RayError) or not isinstance(error, Exception):
         return InfraError(f"Ray: {one_line(error)[:300]}")
     return error
@@ -230,7 +230,7 @@ def _sandbox(opened: _Opened) -> Sandbox:
 def _describe(opened: _Opened, version: str, tags: Sequence[str]) -> _Described:
     """Prepare images on this node."""
     if version != __version__:
-        raise InputError(f"it has lmrbench-data {__version__}; install {version} there")
+        raise InputError(f"it has lmrbench {__version__}; install {version} there")
     sandbox = _sandbox(opened)
     images = {tag: sandbox.prepare(tag) for tag in tags}
     return sandbox.name, sandbox.official, sandbox.isolation, images

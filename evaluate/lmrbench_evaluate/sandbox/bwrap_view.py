@@ -138,7 +138,11 @@ def _loader(program: Path) -> list[Path]:
 
 def _hidden(folders: Iterable[Path], own: Path | None) -> Iterator[Path]:
     """Yield the parts of these folders to hide: packages that no environment names, and the benchmark."""
-    packages = (Path(__file__).parents[1], Path(paths.__file__).parents[1])
+    packages = (
+        Path(__file__).parents[1],
+        Path(paths.__file__).parents[1],
+        Path(paths.__file__).parents[2] / "lmrbench",
+    )
     secrets = [path.resolve() for path in (*packages, paths.benchmark_folder(), own) if path]
     for folder in folders:
         yield from folder.glob("python3*/*-packages")

@@ -109,8 +109,7 @@ def _check_packages(requirements: Iterable[str], sandbox: str) -> str:
             other.append(f"{package} {installed} instead of {version}")
     if missing:
         raise InfraError(
-            f"the {sandbox} sandbox lacks {', '.join(missing)}; "
-            "run `pip install 'lmrbench-data[local]'` or start Docker"
+            f"the {sandbox} sandbox lacks {', '.join(missing)}; run `pip install 'lmrbench[local]'` or start Docker"
         )
     if other:
         _log.warning("this Python has %s; results may differ from those in the image", ", ".join(other))

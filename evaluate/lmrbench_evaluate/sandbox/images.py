@@ -57,7 +57,7 @@ def _make_image(api: Any, tag: str, benchmark: Path | None) -> str:
         raise InfraError(
             f"image {tag} is missing, and this installation has no environment with that content; "
             "set LMRBENCH_REGISTRY to a registry that has the image, "
-            "install the version of lmrbench-data that built the dataset, "
+            "install the version of lmrbench that built the dataset, "
             "or build the image from your own benchmark: `lmrbench images build --benchmark DIR`"
         )
     _log.info("image %s is missing: building it from %s/.%s", tag, environment.folder.name, need)

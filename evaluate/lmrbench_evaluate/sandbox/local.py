@@ -4,7 +4,7 @@ This is not a security boundary: tested code runs as this user and can reach fil
 without an engine and quick work on trusted tasks; results say `local`, and no leaderboard accepts them.
 
 A process of root that is alone in its container, such as the verifier inside another harness
-(`lmrbench_data/export/verifier.py`), can run tested code as another user, who can read nothing that is closed to others
+(`lmrbench/export/verifier.py`), can run tested code as another user, who can read nothing that is closed to others
 and cannot signal this process. The two still share the container's network, processes and disk.
 """
 

@@ -1,0 +1,114 @@
+"""The answers that analyses count, with the verdicts of tests, judge and people: the original's, or those of runs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lmrbench_data.base.text import plural
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_evaluate.judge.opinion import BEST_FIRST
+from lmrbench_evaluate.predictions.prediction import AnswerKey
+from lmrbench_evaluate.predictions.sources import BadRow
+from lmrbench_evaluate.reports.agreement import majorities, match_labels
+from lmrbench_evaluate.reports.annotations import Annotation
+from lmrbench_evaluate.reports.report import make_report
+from lmrbench_evaluate.reports.score_tables import column
+from lmrbench_evaluate.reports.scores import ModelScore, answers_by_key
+from lmrbench_evaluate.reports.tally import NOT_JUDGED
+from lmrbench_evaluate.runs.folder import RunFolder
+from lmrbench_evaluate.verdict.levels import Level, reaches
+from lmrbench_evaluate.verdict.verdict import Status
+
+from ..original import facts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: The measure of the original's tests, which have one level.
+UNIT_TESTS = "unit tests"
+#: Raters beside the measures of the tests.
+JUDGE, PEOPLE = "judge", "people"
+#: The judge's label of an answer that cannot be judged (missing, malformed, too long): not a category, but the answer
+#: counts in the judge's shares.
+NOTHING = "nothing to judge"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """All answers of one analysis."""
+
+    source: str
+    measures: tuple[str, ...]
+    """Measures of the tests, the leading one first."""
+    frame: "pd.DataFrame"
+    """One row for each answer: group (its row in tables: the model, with setting, track and run where there are
+    several), instance_id, paper (its number in the original's data), is_there (False for an answer that the run lacks),
+    and the label of each rater: `passed` or `failed` by the measures, a category or `NOTHING` by the judge, the
+    category that most people gave; none without a verdict."""
+    is_original: bool = False
+    notes: Sequence[str] = ()
+    """Remarks on the source of the answers."""
+
+
+def original_answers() -> Answers:
+    """Return the 168 answers of the original's evaluation (labels.csv): 28 tasks, 3 models, 2 settings."""
+    frame = facts.labels().rename(columns={"unit_test": UNIT_TESTS, "human": PEOPLE})
+    frame["group"] = frame["model"] + ", " + frame["setting"]
+    frame[UNIT_TESTS] = frame[UNIT_TESTS].map({"pass": "passed", "fail": "failed"})
+    frame = frame.assign(paper=frame["paper"].astype(str), is_there=True)
+    return Answers("the original's data (labels.csv)", (UNIT_TESTS,), frame, is_original=True)
+
+
+def run_answers(
+    runs: Sequence[str | Path],
+    judge_model: str | None = None,
+    annotations: Sequence[Annotation] = (),
+    bad: Sequence[BadRow] = (),
+) -> Answers:
+    """Return the answers of run folders; an instance without an answer counts as one that passed nothing.
+
+    Args:
+        bad: rows of the file of annotations that could not be read.
+    """
+    import pandas as pd
+
+    report = make_report([Path(run) for run in runs], judge_model=judge_model)
+    scores = report.scores
+    matched = match_labels(annotations, answers_by_key(scores))
+    people, split = majorities(matched.labels)
+    frame = pd.DataFrame([row for score in scores for row in _rows(score, column(score, scores), people)])
+    ungraded = int(frame[Level.REPRODUCED].isna().sum())
+    remarks = [
+        (ungraded, "answer", "Incomplete: {} could not be graded (infra error); `lmrbench evaluate` tries again."),
+        (len(split), "answer", "People are split evenly on {}, left out of what they say."),
+        (len(matched.unknown), "label", "{} of answers that these runs do not have: left out."),
+        (matched.ambiguous, "label", "{} that may mean several answers: left out."),
+        (len(bad), "row", "{} of labels could not be read: left out."),
+    ]
+    notes = [text.format(plural(number, noun)) for number, noun, text in remarks if number]
+    return Answers(", ".join(map(str, runs)), tuple(map(str, Level)), frame, notes=notes)
+
+
+def rows_of_runs(runs: Sequence[str | Path], dataset: str | None = None) -> list[DatasetRow]:
+    """Return the rows that some runs were evaluated on; `dataset` says where they are now, if they have moved."""
+    rows = list(RunFolder(Path(runs[0])).dataset_rows(dataset).values())
+    for run in runs[1:]:
+        RunFolder(Path(run)).dataset_rows(rows=rows)
+    return rows
+
+
+def _rows(score: ModelScore, group: str, people: Mapping[AnswerKey, str]) -> Iterator[dict[str, Any]]:
+    for instance in sorted(score.scope):
+        row = {"group": group, "instance_id": instance, "paper": None, "is_there": True}
+        answers = score.answers.get(instance, [])
+        for answer in answers:
+            infra = answer.status == Status.INFRA_ERROR
+            for level in Level:
+                row[str(level)] = None if infra else "passed" if reaches(answer.outcome, level) else "failed"
+            judged = answer.judged or ""
+            empty = judged.startswith(NOT_JUDGED) or (answer.status == Status.MALFORMED and not judged)
+            row[JUDGE] = judged if judged in BEST_FIRST else NOTHING if empty else None
+            yield {**row, PEOPLE: people.get(AnswerKey(instance, *score.key, answer.sample))}
+        for _ in range(len(answers), score.samples):  # every instance weighs the same, as in the report
+            yield {**row, **dict.fromkeys(map(str, Level), "failed"), JUDGE: NOTHING, PEOPLE: None, "is_there": False}

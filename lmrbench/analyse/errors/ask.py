@@ -1,0 +1,84 @@
+"""Ask a model why the failed answers of a run fail, in parallel; errors.jsonl gets one row per question.
+
+The rows are those of the judge's log, with a diagnosis in place of an opinion.
+"""
+
+import functools
+from pathlib import Path
+from typing import NamedTuple
+
+from lmrbench_data.base.jobs import Progress
+from lmrbench_data.base.proportions import ranking_level
+from lmrbench_data.dataset.result_rows import ResultRow
+from lmrbench_data.dataset.rows import only_functions
+from lmrbench_evaluate.judge.asking import Asking, JudgeSummary, Vote
+from lmrbench_evaluate.judge.judgement_log import JUDGED, Judge, VoteLog
+from lmrbench_evaluate.judge.judging import rows_of_run
+from lmrbench_evaluate.predictions.prediction import AnswerKey
+from lmrbench_evaluate.runs.folder import RunFolder
+from lmrbench_evaluate.runs.settings import JudgeSettings
+from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
+from lmrbench_evaluate.verdict.verdict import Status
+
+from .diagnosis import PROMPT, Diagnosis, build_question
+
+FILE = "errors.jsonl"
+
+
+class DiagnosisLog(VoteLog):
+    """An open errors.jsonl; use `DiagnosisLog.open` as a context manager."""
+
+    FIX = "remove that line, or move the file away to ask again"
+    OPINION = Diagnosis
+
+
+class Diagnosed(NamedTuple):
+    """The diagnosis of an answer, or why it has none."""
+
+    diagnosis: Diagnosis | None
+    reason: str = ""
+    """The reason why no model can be asked; empty if a question only failed."""
+
+
+def read_diagnoses(run: Path, model: str | None = None) -> tuple[Judge | None, dict[AnswerKey, Diagnosed]]:
+    """Return the model that was asked about a run's failed answers and its diagnoses by answer; (None, {}) if none was.
+
+    By default these are the model, prompt and server that were asked last; diagnoses of two never mix.
+    """
+    judges = DiagnosisLog.judges(run / FILE)
+    chosen = next((item for item in reversed(judges) if model in (None, item.model)), None)
+    if chosen is None:
+        return None, {}
+    votes = DiagnosisLog.votes(run / FILE, chosen)
+    return chosen, {
+        answer: Diagnosed(Diagnosis.model_validate(row) if row["status"] == JUDGED else None, row["reason"])
+        for answer, [row, *_] in votes.items()
+    }
+
+
+def has_failed(result: ResultRow) -> bool:
+    """Return whether an answer failed at the level by which its track is ranked; infra errors do not count."""
+    reached = outcome(result["status"], result["core_status"])
+    return reached != Status.INFRA_ERROR and not reaches(reached, Level(ranking_level(result["track"])))
+
+
+def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeSummary:
+    """Ask about each failed answer that has no diagnosis yet, and fill the run's errors.jsonl.
+
+    Args:
+        settings: the options of judging; `votes` is ignored, each answer gets one question.
+        progress: receives each answer; the label is its primary class, `judge_error`, `not_judged` or `malformed`.
+    """
+    settings.price()
+    rows = rows_of_run(settings)
+    only_functions(rows.values(), "the diagnosis of errors")
+    run = RunFolder(settings.run)
+    results = {AnswerKey.of(row).question: row for row in run.rows() if has_failed(row)}
+    votes: dict[AnswerKey, Vote] = {}  # equal answers to the same question are one
+    for item in run.require_predictions():
+        key = item.key.question
+        if key in results and item.instance_id in (settings.instances or rows):
+            question = functools.partial(build_question, rows[item.instance_id], item, results[key])
+            votes.setdefault(key, Vote(key, 0, question))
+    with DiagnosisLog.open(settings.run / FILE) as log:
+        return Asking(settings, PROMPT, list(votes.values()), log, progress).run()

@@ -1,0 +1,80 @@
+"""Evaluate predictions of any kind."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from lmrbench_data.base.jobs import Progress
+from lmrbench_data.base.settings import keywords
+from lmrbench_data.dataset.load import check_config, load_rows
+from lmrbench_evaluate.predictions.sources import Source, check_source, raw_rows
+from lmrbench_evaluate.runs.engine import Engine
+from lmrbench_evaluate.runs.evaluation import evaluate as evaluate_predictions
+from lmrbench_evaluate.runs.settings import EvaluationSettings, RunSettings
+from lmrbench_evaluate.sandbox import Kind, open_sandbox
+from lmrbench_evaluate.sandbox.base import Sandbox
+
+from .run import Run, log_bad_rows, write_report
+
+
+@keywords(RunSettings)
+def evaluate(
+    predictions: Source,
+    out: str | Path | None = None,
+    *,
+    sandbox: Kind | str | Sandbox | Engine = "auto",
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Run:
+    """Evaluate predictions: rebuild repositories, run tests in a sandbox, compare outputs outside it, write results.
+
+    Repeat the call to resume. Rows keep the order of the predictions. Instances without a prediction count as not
+    passed; choose `instances` to leave them out.
+
+    Args:
+        predictions: an iterable of mappings, a DataFrame, a `datasets.Dataset`; a file (.jsonl, .json, .parquet); a log
+            of our Inspect task or a folder of logs; a dataset on the Hub, `org/name[@revision]`; or the words `gold`
+            and `masked`.
+        out: run folder (default: runs/NAME-HASH from the predictions and the chosen instances).
+        sandbox: `auto`, `docker`, `bwrap`, `local`, or the import path `package.module:name` of your own; on Ray,
+            `auto` is `docker`. An open `Sandbox` or engine is used and closed.
+        progress: receives each verdict.
+        settings: `instances`, `workers` and the other fields of `RunSettings`, as `lmrbench evaluate --help` describes
+            them.
+
+    Raises:
+        InputError: arguments, predictions or dataset are wrong, or `out` holds another run, or answers that the
+            predictions lack or change and `replace` is false.
+        InfraError: no sandbox, no image, or no cluster.
+    """
+    chosen = RunSettings.of(**dict(settings, out=out))
+    check_source(predictions)
+    with ExitStack() as stack:
+        source = predictions  # one that can be read twice
+        if not isinstance(source, str | Path):
+            source = [row for _, row in raw_rows(source)]
+        place = open_place(sandbox, chosen)
+        stack.enter_context(place)
+        rows = load_rows(chosen.dataset, chosen.config)
+        check_config(chosen.instances, rows, chosen.dataset)
+        summary = evaluate_predictions(source, chosen, rows, place, progress)
+    log_bad_rows(summary.bad_rows, f"{summary.path}/run.json")
+    run = Run(summary.path, summary)
+    write_report(run)
+    return run
+
+
+def open_place(sandbox: str | Sandbox | Engine, settings: EvaluationSettings) -> Sandbox | Engine:
+    """Return where answers run; use it as a context manager.
+
+    Raises:
+        InputError: the sandbox is unknown, or does not have the isolation.
+        InfraError: no sandbox, or no cluster.
+    """
+    if not isinstance(sandbox, str):
+        return sandbox
+    if settings.engine == "ray":
+        from lmrbench_evaluate.runs.ray_engine import RayEngine
+
+        return RayEngine(settings.ray_address, sandbox, settings.workers, settings.isolation)
+    return open_sandbox(sandbox, isolation=settings.isolation)

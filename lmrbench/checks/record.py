@@ -1,0 +1,69 @@
+"""Record references: run each in the sandbox and store the outputs of its cases beside the task.
+
+A recording from the local sandbox, which proves nothing to others, is replaced by Docker's.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.jobs import run_jobs
+from lmrbench_data.tasks.recordings import Recording, read_recording, write_recording
+from lmrbench_data.tasks.task import Instance, Task
+from lmrbench_evaluate.sandbox.base import Sandbox
+
+from .references import record, record_options
+
+
+class Recorded(NamedTuple):
+    """An instance with an up-to-date recording."""
+
+    instance_id: str
+    state: Literal["recorded", "up to date"]
+    """Whether its reference ran now or earlier."""
+    size: int
+    """Size of its recorded outputs in bytes."""
+
+
+def record_tasks(
+    tasks: Sequence[Task], sandbox: Sandbox, *, workers: int = 2, force: bool = False
+) -> Iterator[Recorded]:
+    """Update the recordings of tasks; yield each instance when it is up to date.
+
+    Args:
+        force: also run references whose recording is up to date.
+
+    Raises:
+        InputError: a reference raised, timed out or returned something that cannot be recorded.
+        InfraError: the machinery failed.
+    """
+
+    def work(job: tuple[Task, Sequence[Instance]]) -> list[Recorded]:
+        task, instances = job
+        found = {item.instance_id: None if force else _up_to_date(task, item, sandbox) for item in instances}
+        stale = [item for item in instances if found[item.instance_id] is None]
+        done = [Recorded(name, "up to date", len(old.outputs)) for name, old in found.items() if old is not None]
+        if stale:
+            of_options = stale[0] in task.options
+            new = record_options(task, stale, sandbox) if of_options else [record(task, stale[0], sandbox)]
+            for item, recording in zip(stale, new, strict=True):
+                write_recording(task, item, recording)
+                done.append(Recorded(item.instance_id, "recorded", len(recording.outputs)))
+        return done
+
+    jobs: list[tuple[Task, Sequence[Instance]]] = [(task, [item]) for task in tasks for item in task.instances]
+    altered = [task for task in tasks if any(item.configuration.is_altered for item in task.instances)]
+    jobs += [(task, task.options) for task in altered if task.options]
+    with contextlib.closing(run_jobs(jobs, work, workers)) as done:
+        for _, future in done:
+            yield from future.result()
+
+
+def _up_to_date(task: Task, instance: Instance, sandbox: Sandbox) -> Recording | None:
+    try:
+        recording = read_recording(task, instance)
+    except InputError:  # missing, damaged or older than the task
+        return None
+    is_provisional = recording.sandbox in ("local", "bwrap")  # this machine's packages, not the image's
+    return None if is_provisional and recording.sandbox != sandbox.name else recording

@@ -1,0 +1,111 @@
+"""`lmrbench agent`: run agents, write workspaces for them and collect their patches."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lmrbench_data.base.text import plural
+from lmrbench_data.dataset.load import EMBEDDED, rows_by_config
+
+from ..generation.settings import AgentSettings
+from .help import GroupedCommand
+from .options import DatasetSpec, Track, chosen_row, options
+from .outcomes import answers_dict, answers_text, evaluate_command, exit_status, kept_in
+from .output import Json, emit, print_err, print_out, progress_bar
+
+app = typer.Typer(help="Run agents, write workspaces and collect patches.", no_args_is_help=True)
+
+
+@app.command()
+def workspace(
+    instance: Annotated[str, typer.Argument(help="Instance id.", metavar="ID")],
+    folder: Annotated[Path, typer.Argument(help="New folder.", metavar="DIR")],
+    track: Track = "paper",
+    dataset: DatasetSpec = "embedded",
+) -> None:
+    """Write a workspace with everything an agent may see.
+
+    The workspace holds TASK.md, the paper and the masked repository as a git repository.
+
+    Example: lmrbench agent workspace dpo-preference-loss work/dpo
+    """
+    from lmrbench_evaluate.predictions.prediction import check_track
+
+    from ..generation.workspace import write_workspace
+
+    check_track(track)
+    row = chosen_row(instance, dataset)
+    write_workspace(row, folder, track=track)
+    command = f"lmrbench agent collect {folder} --model NAME" + (f" --dataset {dataset}" if dataset != EMBEDDED else "")
+    print_out(f"{folder}: TASK.md states the task; collect the answer with `{command}`")
+
+
+@app.command(cls=GroupedCommand)
+@options(AgentSettings)
+def run(settings: AgentSettings, as_json: Json = False) -> None:
+    """Run an agent on each instance and save its changes.
+
+    The agent works in a container without a network; its changes become predictions.
+
+    The key is read from OPENAI_API_KEY and stays outside the container. Re-run the command to resume.
+
+    Example: lmrbench agent run --agent mini-swe-agent --model gpt-5 --out runs/mini
+    """
+    from ..api import models
+    from ..generation.agents.agent_runs import PREDICTIONS
+
+    answers = settings.out / PREDICTIONS
+    kept = partial(kept_in, answers, "rows")
+    with progress_bar("agents", shown=not as_json, kept=kept) as progress:
+        summary = models.run_agent(**dict(settings), progress=progress)
+    command = evaluate_command(answers, settings.config, settings.dataset)
+    text = answers_text(answers, summary, "rows", command, done_now=summary.done, no_changes=summary.unchanged)
+    emit(answers_dict(answers, summary), as_json, *text)
+    raise typer.Exit(exit_status(summary, "row", kept()))
+
+
+@app.command()
+def collect(
+    folders: Annotated[list[Path], typer.Argument(help="Workspaces.", metavar="DIR...")],
+    model: Annotated[str, typer.Option("--model", "-m", help="Name of the agent in reports.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File of predictions; rows are added to it.")] = Path(
+        "predictions.jsonl"
+    ),
+    setting: Annotated[str, typer.Option(help="Setting to record in the rows.")] = "agent",
+    sample: Annotated[int, typer.Option(min=0, help="Sample number of the first row of each instance.")] = 0,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace rows that are already in the file.")] = False,
+    dataset: DatasetSpec = "embedded",
+    as_json: Json = False,
+) -> None:
+    """Turn changes in workspaces into predictions.
+
+    Several workspaces of an instance become samples 0, 1, ... A row that is already in the file is an error: --replace
+    replaces it, --sample 1 keeps both.
+
+    Example: lmrbench agent collect work/* --model my-agent --out predictions.jsonl
+    """
+    from ..generation.collect import add_rows, collect_rows
+    from ..generation.workspace import read_marker
+
+    configs = rows_by_config([read_marker(folder)[0] for folder in folders], dataset)
+    rows = {row["instance_id"]: row for group in configs.values() for row in group}
+    answers = collect_rows(folders, rows, model=model, setting=setting, sample=sample)
+    for folder, row in zip(folders, answers, strict=True):
+        facts = row["metadata"]
+        if facts.get("left_out"):
+            print_err(f"{folder}: left out: {', '.join(facts['left_out'])}")
+        if not row["model_patch"]:
+            print_err(f"{folder}: {facts.get('problem', 'no changes')}; the row counts as malformed")
+    replaced = add_rows(out, answers, replace=replace)
+    instead = f" ({replaced} replaced)" if replaced else ""
+    ids = {row["instance_id"] for row in answers}
+    needed = [name for name, group in configs.items() if ids & {row["instance_id"] for row in group}]
+    commands = [f"`{evaluate_command(out, name, dataset)}`" for name in needed]
+    empty = sum(not row["model_patch"] for row in answers)
+    emit(
+        {"out": str(out), "rows": len(answers), "replaced": replaced, "empty": empty},
+        as_json,
+        f"{out}: {plural(len(answers), 'row')} added{instead}; evaluate them with {' and '.join(commands)}",
+    )

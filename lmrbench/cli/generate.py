@@ -1,0 +1,184 @@
+"""`lmrbench generate` and `lmrbench run`: sample answers from a model; `run` also evaluates them."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lmrbench_data.base.configurations import configuration_of
+from lmrbench_data.base.errors import ArgumentError
+from lmrbench_data.base.settings import option
+from lmrbench_data.base.text import plural
+from lmrbench_data.dataset.load import check_config, load_rows
+from lmrbench_data.loader import Config
+from lmrbench_evaluate.runs.settings import EvaluationSettings, RunSettings
+
+from ..generation.settings import PromptSettings, SamplingSettings
+from .options import SandboxKind, chosen_row, option_of, options
+from .outcomes import answers_dict, answers_text, evaluate_command, exit_status, kept_in, report_text, run_status
+from .output import Json, emit, print_err, progress_bar
+
+if TYPE_CHECKING:
+    from lmrbench_evaluate.runs.engine import Engine
+    from lmrbench_evaluate.sandbox.base import Sandbox
+
+    from ..generation.sampling import SamplingSummary
+    from .outcomes import Part
+
+app = typer.Typer()
+
+
+@app.callback(invoke_without_command=True)
+@options(SamplingSettings, model=option("", "Model name, as its server knows it.", "--model", "-m"))
+def generate(context: typer.Context, settings: SamplingSettings, as_json: Json = False) -> None:
+    """Sample answers from a model and write them as predictions.
+
+    The key is read from OPENAI_API_KEY; a local server needs none. Re-run the command to resume.
+
+    Example: lmrbench generate --model gpt-5 --samples 3 --out predictions.jsonl
+    """
+    if context.invoked_subcommand:
+        return
+    if not settings.model:
+        raise ArgumentError("model", "is missing")
+    summary = _sample(settings, as_json)
+    emit(answers_dict(settings.out, summary), as_json, *_text(settings, summary))
+    raise typer.Exit(exit_status(summary, "request", kept_in(settings.out, "answers")))
+
+
+@app.command()
+@options(PromptSettings, without=("config",))
+def prompt(
+    instance: Annotated[str, typer.Argument(help="Instance id.", metavar="ID")],
+    settings: PromptSettings,
+    config: Annotated[Config | None, typer.Option(help="Configuration (default: that of the instance).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the prompt for an instance without sending it.
+
+    Prints the estimated length in tokens on stderr.
+
+    Example: lmrbench generate prompt dpo-preference-loss --setting full-repo
+    """
+    from ..generation.paper_texts import paper_text
+    from ..generation.prompt import build_prompt, prompt_version
+
+    row = chosen_row(instance, settings.dataset, config)
+    built = build_prompt(
+        row,
+        setting=settings.setting,
+        track=settings.track,
+        paper=paper_text(row, settings.paper, settings.paper_pages),
+        max_tokens=settings.max_prompt_tokens,
+    )
+    version = prompt_version(configuration_of(row).name)
+    facts: dict[str, Any] = {"tokens": built.tokens, "cut": list(built.cut), "prompt_version": version}
+    facts |= {"sha256": built.sha256, "messages": list(built.messages)}
+    texts = (f"--- {message['role']}\n{message['content']}\n" for message in built.messages)
+    emit({"instance_id": instance, **facts}, as_json, *texts)
+    if not as_json:
+        cut = f"; left out: {', '.join(built.cut)}" if built.cut else ""
+        print_err(f"about {built.tokens:,} tokens, prompt {version}{cut}")
+
+
+@options(SamplingSettings, without=("out",))
+@options(EvaluationSettings, without=("workers",))
+def run(
+    settings: SamplingSettings,
+    evaluation: EvaluationSettings,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Run folder (default: runs/MODEL-SETTING-TRACK...)."),
+    ] = None,
+    sandbox_workers: Annotated[int | None, option_of(EvaluationSettings, "workers", "--sandbox-workers")] = None,
+    sandbox: SandboxKind = "auto",
+    as_json: Json = False,
+) -> None:
+    """Sample answers from a model, test them and print a report.
+
+    Re-run the command to resume; with more instances or samples, it continues the run. Answers are in RUN.jsonl beside
+    the run folder, and none is asked for twice.
+
+    Example: lmrbench run --model gpt-5 --setting standard --track paper
+    """
+    from lmrbench_evaluate.runs.evaluation import select
+
+    from ..api.evaluation import evaluate, open_place
+
+    if settings.limit or evaluation.categories:  # the others do not count as missing
+        rows = load_rows(settings.dataset, settings.config, settings.instances)
+        chosen = select(rows, settings.instances, evaluation.categories)
+        first = [name for name in settings.instances or sorted(chosen) if name in chosen][: settings.limit]
+        settings = settings.model_copy(update={"instances": tuple(first)})
+    folder = out or Path("runs") / settings.run_name
+    folder = folder if folder.name.strip(".") else folder.resolve()
+    settings = settings.model_copy(update={"out": folder.with_name(f"{folder.name}.jsonl")})
+    evaluation = evaluation.model_copy(update={"workers": sandbox_workers})
+    with open_place(sandbox, evaluation) as place:
+        run_settings = _checked_run(settings, evaluation, folder, place)
+        summary = _sample(settings, as_json)
+        if not as_json:
+            emit({}, as_json, *_text(settings, summary, folder))
+        if status := exit_status(summary, "request", kept_in(settings.out, "answers")):
+            raise typer.Exit(status)
+        with progress_bar("distinct answers", shown=not as_json, kept="finished results are kept") as progress:
+            run = evaluate(settings.out, sandbox=place, progress=progress, **dict(run_settings))
+    assert run.summary is not None
+    report = run.report()
+    emit(report.to_dict(), as_json, *report_text(report, folder=run.path))
+    raise typer.Exit(run_status(run.summary))
+
+
+def _checked_run(
+    settings: SamplingSettings, evaluation: EvaluationSettings, folder: Path, place: "Sandbox | Engine"
+) -> RunSettings:
+    """Return the settings of the evaluation, once its folder is checked: before the first request.
+
+    A run that is there keeps its instances, so that the answers to a few and then to all make one run.
+
+    Raises:
+        ArgumentError: the folder holds something else; the message says how the answers so far can be used.
+    """
+    from lmrbench_evaluate.runs.evaluation import check_run
+    from lmrbench_evaluate.runs.folder import RunFolder
+
+    rows, instances = load_rows(settings.dataset, settings.config), settings.instances
+    check_config(instances, rows, settings.dataset)
+    if instances and RunFolder(folder).exists:
+        known = {row["instance_id"] for row in rows}
+        instances = tuple(dict.fromkeys((*instances, *sorted(known & RunFolder(folder).facts["scope"].keys()))))
+    chosen = RunSettings(
+        **{**dict(evaluation), "categories": ()},
+        out=folder,
+        dataset=settings.dataset,
+        config=settings.config,
+        instances=instances,
+    )
+    try:
+        check_run(chosen, rows, place, settings.out)
+    except ArgumentError as error:
+        if error.argument != "out" or not settings.out.exists():
+            raise
+        command = evaluate_command(settings.out, settings.config, settings.dataset)
+        kept = f"the answers in {settings.out} are kept: `{command} --out NEW` evaluates them"
+        raise ArgumentError("out", f"{error.problem}; {kept}") from None
+    return chosen
+
+
+def _sample(settings: SamplingSettings, quiet: bool) -> "SamplingSummary":
+    from ..api import models
+
+    with progress_bar("sampling", shown=not quiet, kept=partial(kept_in, settings.out, "answers")) as progress:
+        return models.generate(**dict(settings), progress=progress)
+
+
+def _text(settings: SamplingSettings, summary: "SamplingSummary", folder: Path | None = None) -> "list[Part]":
+    counts = {"asked_now": summary.asked, "unusable_answers": summary.unusable}
+    command = evaluate_command(settings.out, settings.config, settings.dataset)
+    command = f"{command} --out {folder}" if folder else command
+    parts = answers_text(settings.out, summary, "answers", command, **counts)
+    if summary.cut:
+        cut = plural(summary.cut, "answer was", "answers were")
+        parts.insert(1, f"{cut} cut at the token limit; raise --max-tokens")
+    return parts

@@ -1,0 +1,82 @@
+"""`lmrbench papers`: the authors' PDFs in the user's cache."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lmrbench_data.base.text import plural
+from lmrbench_data.dataset.load import rows_by_config
+from lmrbench_data.dataset.rows import DatasetRow, check_instances
+
+from .options import DatasetSpec
+from .output import Json, emit, print_err, print_out, progress_bar
+
+app = typer.Typer(help="Fetch and add the papers' PDFs.", no_args_is_help=True)
+
+
+@app.command()
+def fetch(
+    names: Annotated[list[str] | None, typer.Argument(help="Instance ids or papers (default: all).")] = None,
+    dataset: DatasetSpec = "embedded",
+    as_json: Json = False,
+) -> None:
+    """Download missing PDFs and check their hashes.
+
+    PDFs are fetched one at a time; each must match the hash of its first download. After a connection error, the other
+    papers of that server are skipped.
+
+    Example: lmrbench papers fetch dpo-preference-loss
+    """
+    from lmrbench_data.papers.fetch import PaperStore, UnreachableError, fetch_missing
+
+    store, chosen = PaperStore(), _papers(dataset, names)
+    with progress_bar("fetching", shown=not as_json) as progress:
+        done = fetch_missing(store, chosen, progress)
+    here = len(chosen) - len(done.problems)
+    failed = [{"paper": key, "error": str(error)} for key, error in done.problems.items()]
+    emit(
+        {"papers": len(chosen), "here": here, "fetched": done.fetched, "failed": failed},
+        as_json,
+        f"{here} of {len(chosen)} papers are in {store.folder}",
+    )
+    for problem, count in Counter(done.problems.values()).items():
+        print_err(f"error: {problem}; {plural(count, 'paper')} not fetched")
+    if any(isinstance(problem, UnreachableError) for problem in done.problems.values()):
+        print_err("check the network, or add your own PDFs: lmrbench papers add ID FILE")
+    if done.problems:
+        raise typer.Exit(max(problem.exit_code for problem in done.problems.values()))
+
+
+@app.command()
+def add(
+    name: Annotated[str, typer.Argument(help="Instance id or paper.", metavar="ID")],
+    file: Annotated[Path, typer.Argument(help="PDF to add.", exists=True, dir_okay=False)],
+    dataset: DatasetSpec = "embedded",
+) -> None:
+    """Add a PDF of your own to the cache.
+
+    The PDF must contain text.
+
+    Example: lmrbench papers add dpo-preference-loss dpo.pdf
+    """
+    from lmrbench_data.papers.fetch import PaperStore, add_pdf
+
+    [key] = _papers(dataset, [name])
+    sha256 = add_pdf(PaperStore(), key, file)
+    print_out(f"{key}: {file.stat().st_size / 1e6:.1f} MB, sha256 {sha256[:12]}")
+
+
+def _papers(dataset: str, names: list[str] | None = None) -> dict[str, DatasetRow]:
+    """Return a row for each paper that an instance id or a key names, or for all papers, by key."""
+    from lmrbench_data.papers.fetch import paper_key
+
+    rows, by_name = list[DatasetRow](), dict[str, DatasetRow]()
+    for every in (False, True):
+        if not by_name or set(names or ()) - by_name.keys():
+            rows = [row for group in rows_by_config((), dataset, every=every).values() for row in group]
+            by_name = {name: row for row in rows for name in (row["instance_id"], paper_key(row))}
+    check_instances(names or (), by_name)
+    chosen = [by_name[name] for name in names] if names else sorted(rows, key=paper_key)
+    return {paper_key(row): row for row in chosen}

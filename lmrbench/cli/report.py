@@ -1,0 +1,161 @@
+"""`lmrbench report`, `merge` and `show`: compare runs, combine the shares of an evaluation, explain one answer."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lmrbench_data.base.errors import ArgumentError
+from lmrbench_data.base.text import plural
+
+from .options import JudgeModel, Labels
+from .outcomes import report_text
+from .output import Json, emit, only_runs, print_err
+
+if TYPE_CHECKING:
+    from lmrbench_evaluate.reports.answers import Chosen
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    out: Annotated[
+        list[Path] | None, typer.Option("--out", "-o", help="Also write a .md, .json, .csv or .html file (repeatable).")
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a file at --out that is not a report.")] = False,
+    figures: Annotated[Path | None, typer.Option(file_okay=False, help="Also write figures and tables there.")] = None,
+    labels: Labels = None,
+    judge_model: JudgeModel = None,
+    as_json: Json = False,
+) -> None:
+    """Compare runs by model, category and instance.
+
+    Recomputes the shares of reproduced and robust answers from the result rows. The scores come last.
+
+    An exact paired test compares each pair of models, within a run or across runs. --labels adds the agreement between
+    the judge and human labels. An .html page shows all answers; figures are SVG and PDF, their tables LaTeX and CSV.
+
+    Example: lmrbench report runs/a runs/b --out report.html
+    """
+    from lmrbench_evaluate.reports.report import check_form
+
+    from ..api import run as runs_api
+
+    for path in out or ():
+        check_form(path)
+    made = runs_api.report(*only_runs(runs), judge_model=judge_model, labels=labels)
+    emit(made.to_dict(), as_json, *report_text(made))
+    written = [made.save(path, replace=replace) for path in out or ()]
+    written += made.save_figures(figures) if figures else []
+    for path in written:
+        print_err(f"written: {path}")
+    if made.bad_annotations:
+        raise typer.Exit(1)
+
+
+def merge(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders, each on instances of its own.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the merged run.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace answers of that folder that the runs lack or change.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Merge runs on different instances into one run.
+
+    For evaluations that several machines or batch jobs have shared. Report, judge and show then work on the whole.
+    Results are copied unchanged, and nothing is evaluated again.
+
+    Example: lmrbench merge runs/mine/share-* --out runs/mine/whole
+    """
+    from lmrbench_evaluate.runs.merge import merge_runs
+
+    from ..api.run import open_run, write_report
+
+    run = open_run(merge_runs(runs, out, replace=replace).path)
+    write_report(run)
+    report = run.report()
+    emit(report.to_dict(), as_json, *report_text(report, folder=out))
+    if not run.complete:
+        print_err("incomplete: evaluate the same predictions into the merged folder to complete it")
+        raise typer.Exit(3)
+
+
+#: Meanings of the outcomes that reach a level, and of those that were not graded.
+_MEANINGS = {
+    "robust": " (every case passed)",
+    "reproduced": " (reproduced, not robust: every core case passed)",
+    "missing": "",
+    "infra_error": "",
+}
+
+
+def show(
+    run: Annotated[Path, typer.Argument(help="Run folder.", metavar="RUN")],
+    instance: Annotated[str | None, typer.Argument(help="Instance id (default: list what did not pass).")] = None,
+    sample: Annotated[int | None, typer.Option("--sample", min=0, help="Sample number (default: the first).")] = None,
+    model: Annotated[str | None, typer.Option("--model", "-m", help="Model, if the run has several.")] = None,
+    setting: Annotated[str | None, typer.Option("--setting", help="Setting, if the run has several.")] = None,
+    track: Annotated[str | None, typer.Option("--track", help="Track, if the run has several.")] = None,
+    judge_model: JudgeModel = None,
+    as_json: Json = False,
+) -> None:
+    """Explain one answer, or list those that did not pass.
+
+    Shows an answer's verdict, the outcomes of the model's other samples, the functions and experiments of a method, the
+    failed cases, the difference from the reference and the judgement. It is Markdown.
+
+    Example: lmrbench show runs/mine dpo-preference-loss --model my-model --sample 1
+    """
+    from lmrbench_evaluate.reports.answers import answer_dict, choose_answer, fitting
+    from lmrbench_evaluate.reports.report import make_report
+    from lmrbench_evaluate.reports.sections import FAILURES, failures
+
+    report = make_report([run], judge_model=judge_model)
+    choice = {"model": model, "setting": setting, "track": track}
+    if instance is None:
+        if sample is not None:
+            raise ArgumentError("sample", "belongs to an instance; name one")
+        rows = list(failures(run, {report.scores[number].key for number in fitting(report.scores, **choice)}))
+        more = "every answer passed every case" if report.scores else "no results yet"
+        more = f"lmrbench show {run} INSTANCE explains an answer" if rows else more
+        table = [("What did not pass", (FAILURES, rows))] if rows else []
+        emit([dict(zip(FAILURES, row, strict=True)) for row in rows], as_json, *table, more)
+        return
+    chosen = choose_answer(report, instance, sample, **choice)
+    emit(answer_dict(chosen), as_json, _markdown(chosen).rstrip("\n"))
+
+
+def _markdown(chosen: "Chosen") -> str:
+    """Return the text about an answer."""
+    import jinja2
+
+    from lmrbench_evaluate.reports.score_tables import words
+    from lmrbench_evaluate.reports.spending import in_words
+
+    named, signs = words([chosen.score]), {"add": "+", "del": "-", "hunk": "@"}
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters.update(in_words=in_words, block=_block, plural=plural)
+    environment.filters["word"] = lambda outcome: named.get(outcome, outcome)
+    environment.filters["difference"] = lambda lines: "\n".join(f"{signs.get(at.kind, ' ')} {at.text}" for at in lines)
+    passed, judged = sum(outcome in ("robust", "reproduced") for _, outcome in chosen.samples), chosen.answer.judgement
+    reasons = [judged.algorithm, judged.implementation, *(f"- {line}" for line in judged.rationale)] if judged else []
+    return environment.get_template("show.md.j2").render(
+        chosen=chosen,
+        score=chosen.score,
+        answer=chosen.answer,
+        meanings=_MEANINGS,
+        passed=passed,
+        reasons="\n".join(filter(None, reasons)),
+    )
+
+
+def _block(text: str, language: str = "") -> str:
+    """Return text that no Markdown changes: a block of code, whose fence is longer than any in the text."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}{language}\n{text}\n{fence}"

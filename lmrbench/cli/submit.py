@@ -1,0 +1,152 @@
+"""`lmrbench submit`, `verify` and `space`: send runs to the results dataset, verify them, show the leaderboard."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lmrbench_data.base.errors import ArgumentError, LMRBenchError
+from lmrbench_data.base.hub_client import check_rights, open_hub
+from lmrbench_data.base.text import plural
+
+from .options import DatasetSpec, Workers, Yes
+from .output import Json, emit, only_runs, print_err, print_out, progress_bar
+
+DATASET = "lmr-bench/lmr-bench"
+
+
+def submit(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    to: Annotated[str, typer.Option(help="Results dataset, org/name.")],
+    dataset: Annotated[str, typer.Option(help="Published dataset of the benchmark, org/name.")] = DATASET,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, and send nothing.")] = False,
+    yes: Yes = False,
+    as_json: Json = False,
+) -> None:
+    """Submit a run to a results dataset by pull request.
+
+    Sends results, predictions and judgements; they count only after a maintainer has verified them.
+
+    The run must be complete and without infra errors, made in Docker on a published version of the dataset; each row
+    must state its track. To create a results dataset, run `hf repos create ORG/results --type dataset`.
+
+    Example: lmrbench submit runs/mine --to lmr-bench/results --dry-run
+    """
+    from lmrbench_evaluate.hub.submit import carry_out, plan_submission
+    from lmrbench_evaluate.reports.report import make_report
+    from lmrbench_evaluate.reports.sections import tables
+
+    api = open_hub()
+    plan = plan_submission(api, run, dataset, to)
+    where, size = f"{dataset}@{plan.tag}", sum(map(len, plan.files.values()))
+    if not as_json:
+        shown = [f"{name}  {len(content)} bytes" for name, content in sorted(plan.files.items())]
+        about = f"run {plan.run_id} of {plan.user}: dataset {where}, {plural(len(plan.rows), 'row')}, {size} bytes"
+        emit(None, as_json, *tables(make_report([run]))[:2], *shown, about)
+    result: dict[str, object] = {"run_id": plan.run_id, "rows": len(plan.rows), "bytes": size}
+    result |= {"dataset": where, "pull_request": None}
+    if not dry_run:
+        if not (yes or as_json):
+            typer.confirm(f"Open a pull request in {to}?", abort=True, err=True)
+        result["pull_request"], existed = carry_out(api, plan)
+        print_err(f"{'already open' if existed else 'opened'}: {result['pull_request']}")
+    emit(result, as_json)
+
+
+def verify(
+    repo: Annotated[str, typer.Argument(help="Results dataset, org/name.")],
+    pull_request: Annotated[str, typer.Argument(help="Number or URL of the pull request.")],
+    dataset: DatasetSpec = "embedded",
+    workers: Workers = 2,
+    fresh_seeds: Annotated[int, typer.Option(min=1, max=100, help="Number of additional, secret seeds.")] = 2,
+    publish: Annotated[bool, typer.Option(help="Publish the repeated run, and close the pull request.")] = True,
+    yes: Yes = False,
+    as_json: Json = False,
+) -> None:
+    """Verify a submission in Docker and publish its results.
+
+    Evaluates the predictions again, on secret seeds as well, and publishes the results of this second run.
+
+    The pull request is not merged: one commit to main holds the files of the second run, and the pull request is closed
+    with a link to it. Verdicts that differ from the submitted ones are listed; those of the second run count.
+
+    Example: lmrbench verify lmr-bench/results 17
+    """
+    import shutil
+
+    from lmrbench_evaluate.hub.publication import close, earlier_record
+    from lmrbench_evaluate.hub.publication import publish as publish_run
+    from lmrbench_evaluate.hub.submission import fetch_submission
+    from lmrbench_evaluate.hub.verify import repeat
+
+    number = re.fullmatch(r"(?:https?://.*/discussions/)?(\d+)/?", pull_request)
+    if not number:
+        raise typer.BadParameter(f"{pull_request!r} is neither the number nor the URL of a pull request")
+    api = open_hub()
+    if publish:
+        check_rights(api, repo, write=True)  # before the work, which may take an hour
+    if publish and (record := earlier_record(api, repo, int(number[1]))):
+        url = close(api, repo, record)
+        print_err(f"already verified and published; closed: {url}")
+        facts = {"run_id": record.run_id, "sha": record.submission, "rows": record.rows, "agreed": record.agreed}
+        emit({**facts, "memorised": len(record.memorised), "differing": record.differing, "published": url}, as_json)
+        return
+    submission = fetch_submission(api, repo, int(number[1]))
+    if not as_json:
+        print_out(f"{submission.where} at {submission.sha[:12]}: run {submission.run_id}")
+    with progress_bar("verifying", shown=not as_json) as progress:
+        summary, verified = repeat(submission, dataset, workers=workers, fresh_seeds=fresh_seeds, progress=progress)
+    if verified is None:
+        reason = summary.stopped or plural(summary.infra_errors, "infra error")
+        print_err(f"incomplete: {reason}; re-run the command to resume")
+        raise typer.Exit(3)
+    rows, differing, memorised = len(verified.rows), verified.differing, len(verified.memorised)
+    result = {"run_id": submission.run_id, "sha": submission.sha, "rows": rows, "agreed": rows - len(differing)}
+    result |= {"memorised": memorised, "differing": differing, "published": None}
+    if not as_json:
+        for line in differing[:50]:
+            print_out(f"differs: {line}")
+        print_out(f"{rows - len(differing)} of {rows} verdicts equal the submitted ones, on secret seeds as well")
+        print_out(f"{memorised} pass on the published seeds only")
+    if publish and (yes or as_json or typer.confirm("Publish the run?", err=True)):
+        _, url = publish_run(api, verified)
+        result["published"] = url
+        print_err(f"verified and published: {url}")
+        shutil.rmtree(submission.work_folder, ignore_errors=True)  # its seeds are not secret any more
+    emit(result, as_json)
+
+
+def space(
+    folder: Annotated[Path, typer.Argument(help="New folder.", file_okay=False)] = Path("leaderboard"),
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option("--from", exists=True, help="Show this run, or the runs in this folder (repeatable)."),
+    ] = None,
+) -> None:
+    """Write the files of the leaderboard Space into a folder.
+
+    README.md in the folder lists the settings of the Space. With --from, the leaderboard shows local runs, which nobody
+    has verified, in place of a results dataset.
+
+    Example: lmrbench space leaderboard --from runs
+    """
+    from lmrbench_evaluate.hub.layout import write_space
+    from lmrbench_evaluate.hub.publication import local_record
+    from lmrbench_evaluate.runs.folder import RunFolder
+
+    records = []
+    for place in runs or ():
+        inside = [] if RunFolder(place).exists or not place.is_dir() else sorted(place.iterdir())
+        for path in only_runs([item for item in inside if item.is_dir()] or [place]):
+            try:
+                records.append(local_record(path))
+            except LMRBenchError as error:
+                print_err(f"skipped: {error}")
+    if runs and not records:
+        raise ArgumentError("from", "no run can be shown")
+    print_out(f"written: {folder}, {plural(len(write_space(folder, records)), 'file')}")
+    if records:
+        print_out(
+            f"{plural(len(records), 'run')} to show: in {folder}, `pip install -r requirements.txt && python app.py`"
+        )

@@ -1,0 +1,206 @@
+"""Task folders for Harbor: the workspace that an agent sees, the reference, and a verifier made of our modules.
+
+```
+DIR/registry.json      a dataset of Harbor for each configuration
+DIR/<instance>/
+  task.toml            resources, limits, metadata
+  instruction.md       TASK.md
+  environment/         Dockerfile, and workspace/ for the agent: TASK.md, paper.md and repo/
+  tests/               Dockerfile, test.sh, harness.zip (our modules), row.json.gz (cases and expected outputs)
+  solution/            solve.sh, and the reference's files
+```
+
+Harbor verifies in a container of its own that gets only `repo/` from the agent's. A harness without that feature runs
+the same test.sh in the agent's container.
+"""
+
+import functools
+import importlib
+import io
+import itertools
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lmrbench_data.base.configurations import configuration_of
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.jobs import Progress
+from lmrbench_data.base.version import __version__
+from lmrbench_data.dataset.load import load_rows, rows_by_config
+from lmrbench_data.dataset.rows import DatasetRow, check_contracts, choose_rows, golden_files_of
+from lmrbench_data.loader import File, write_files
+from lmrbench_data.tasks.environments import registry_tag
+from lmrbench_evaluate.runner import runner_sha256
+from lmrbench_evaluate.sandbox.base import START_S
+from lmrbench_evaluate.sandbox.meter import wall_limit
+
+from ..generation.settings import AgentSettings
+from ..generation.workspace import REPO, TASK, workspace_files
+from .settings import HarborSettings
+from .verifier import ROW, row_bytes
+
+#: Folder of the workspace in the container.
+WORKDIR = "/app"
+_ORG = "lmr-bench"
+_SCHEMA_VERSION = "1.4"
+_BUILD_S = 3600
+#: Memory beside that of tested code, for the harness or for an agent that runs inside.
+_MORE_MEMORY_MB = 1024
+#: The earliest time that a zip can state; the system and mode of its files.
+_EPOCH, _UNIX, _FILE_MODE = (1980, 1, 1, 0, 0, 0), 3, 0o100644 << 16
+#: Folders of an installed package that are data.
+_DATA = ("benchmark", "cards")
+_ENVIRONMENT = f"FROM {{image}}\nWORKDIR {WORKDIR}\nCOPY workspace/ {WORKDIR}/\n"
+#: From Harbor 0.26 on, commands of the verifier run in the environment's work folder, too.
+_TESTS = f"FROM {{image}}\nWORKDIR {WORKDIR}\nCOPY . /tests/\n"
+_TEST_SH = f"""#!/bin/sh
+# Grades {WORKDIR}/{REPO} with LMR-Bench's own modules; writes reward.json and verdict.json.
+set -eu
+umask 022
+work=$(mktemp -d)
+python3 -I -m zipfile -e /tests/harness.zip "$work"
+mkdir -p /logs/verifier
+run='import sys; sys.path.insert(0, sys.argv.pop(1)); from lmrbench.export.verifier import main; main()'
+exec python3 -I -c "$run" "$work" /tests {WORKDIR}/{REPO} /logs/verifier
+"""
+_SOLVE_SH = f"""#!/bin/sh
+# Writes the reference.
+set -eu
+cp -R "$(dirname "$0")/files/." {WORKDIR}/{REPO}/
+"""
+
+
+def export_harbor(settings: HarborSettings, progress: Progress | None = None) -> list[str]:
+    """Write a task folder for each row, and the registry, all or nothing; return the instances.
+
+    Raises:
+        InputError: `settings.out` is not a new or empty folder.
+    """
+    progress, rows, out = progress or Progress(), _rows(settings), settings.out.resolve()
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError(f"{settings.out}: is not an empty folder; name a new one, or remove it")
+    progress.start(len(rows))
+    datasets: dict[tuple[str, str], list[dict[str, str]]] = {}
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out, prefix=".") as staging:  # inside: `out` may be where the user stands
+        folder = Path(staging)
+        for row in rows:
+            name, config = row["instance_id"], configuration_of(row).name
+            write_files(harbor_task(row, track=settings.track, network=settings.network), folder / name)
+            datasets.setdefault((config, row["benchmark_version"]), []).append({"name": name, "path": name})
+            progress.step(config)
+        registry = [
+            {"name": config, "version": version, "description": f"LMR-Bench, configuration {config}", "tasks": tasks}
+            for (config, version), tasks in sorted(datasets.items())
+        ]
+        (folder / "registry.json").write_text(json.dumps(registry, indent=1) + "\n", encoding="utf-8")
+        for path in sorted(folder.iterdir()):
+            os.replace(path, out / path.name)
+    return [row["instance_id"] for row in rows]
+
+
+def _rows(settings: HarborSettings) -> list[DatasetRow]:
+    """Return the rows to export, from one configuration or from all that the dataset has."""
+    if settings.config is not None:
+        rows = load_rows(settings.dataset, settings.config, settings.instances)
+    else:
+        rows = list(itertools.chain(*rows_by_config((), settings.dataset, every=True).values()))
+    rows = choose_rows(rows, settings.instances)
+    check_contracts(rows, settings.track)
+    return rows
+
+
+def harbor_task(row: DatasetRow, *, track: str = "paper", network: str = "public") -> dict[str, File]:
+    """Return the files of a row's task folder, by path."""
+    image = registry_tag(row["docker_image"])
+    workspace = workspace_files(row, track=track, has_network=network == "public")
+    instruction = f"Your workspace is `{WORKDIR}`.\n\n".encode() + workspace[TASK].data
+    return {
+        "task.toml": File(_toml(_task(row, track, network)).encode()),
+        "instruction.md": File(instruction),
+        "environment/Dockerfile": File(_ENVIRONMENT.format(image=image).encode()),
+        **{f"environment/workspace/{name}": file for name, file in workspace.items()},
+        "tests/Dockerfile": File(_TESTS.format(image=image).encode()),
+        "tests/test.sh": File(_TEST_SH.encode(), executable=True),
+        "tests/harness.zip": File(_harness_zip()),
+        f"tests/{ROW}": File(row_bytes(row)),
+        "solution/solve.sh": File(_SOLVE_SH.encode(), executable=True),
+        **{f"solution/files/{name}": File(text.encode()) for name, text in golden_files_of(row).items()},
+    }
+
+
+def _task(row: DatasetRow, track: str, network: str) -> dict[str, Any]:
+    """Return the content of task.toml."""
+    tests, config = row["tests"], configuration_of(row).name
+    policy = {"network_mode": "public" if network == "public" else "no-network"}
+    # Hosts that a run opens to install an agent are then closed while it works, and closed to the verifier.
+    phase = {} if network == "public" else policy
+    return {
+        "schema_version": _SCHEMA_VERSION,
+        "artifacts": [f"{WORKDIR}/{REPO}"],
+        "task": {
+            "name": f"{_ORG}/{row['instance_id']}",
+            "version": row["benchmark_version"],
+            "description": f"Reproduce {row['paper_title']} ({config})",
+            "keywords": [_ORG, config, row["category"]],
+        },
+        "metadata": {
+            "config": config,
+            "track": track,
+            "category": row["category"],
+            "paper_title": row["paper_title"],
+            "license": row["license"],
+            "canary": row["canary"],
+            **{name: row[name] for name in ("cpu_budget_s", "difficulty") if name in row},
+            "row_sha256": row["row_sha256"],
+            "harness_version": __version__,
+            "runner_sha256": runner_sha256(),
+        },
+        "environment": {
+            "build_timeout_sec": _BUILD_S,
+            "workdir": WORKDIR,
+            "cpus": 1,
+            "memory_mb": tests["memory_mb"] + _MORE_MEMORY_MB,
+            **policy,
+        },
+        "agent": {"timeout_sec": AgentSettings.model_fields["timeout_s"].default, **phase},
+        # Our own limits end a run first. An overloaded machine gets a second try.
+        "verifier": {
+            "timeout_sec": 2 * (START_S + wall_limit(tests["timeout_s"])),
+            "environment_mode": "separate",
+            **phase,
+        },
+    }
+
+
+def _toml(values: Mapping[str, Any]) -> str:
+    """Return values, then tables as TOML, whose strings, numbers and lists of these are those of JSON."""
+    lines = []
+    for name, value in sorted(values.items(), key=lambda item: isinstance(item[1], dict)):
+        if isinstance(value, dict):
+            lines.append(f"\n[{name}]\n{_toml(value)}")
+        else:
+            lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}\n".replace("\x7f", "\\u007f"))
+    return "".join(lines)
+
+
+@functools.cache
+def _harness_zip() -> bytes:
+    """Return the code of all packages, so that a verdict comes from the same modules; equal code gives equal bytes."""
+    modules = {}
+    for package_name in ("lmrbench", "lmrbench_data", "lmrbench_evaluate"):
+        package = Path(str(importlib.import_module(package_name).__file__)).resolve().parent
+        for path in package.rglob("*.py"):
+            if path.relative_to(package).parts[0] not in _DATA:
+                modules[path.relative_to(package.parent).as_posix()] = path
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, path in sorted(modules.items()):
+            info = zipfile.ZipInfo(name, _EPOCH)
+            info.create_system, info.external_attr = _UNIX, _FILE_MODE
+            archive.writestr(info, path.read_bytes(), zipfile.ZIP_DEFLATED, 9)
+    return buffer.getvalue()

@@ -1,0 +1,159 @@
+"""Grade a repository inside a container of another harness, and write the verdict as rewards.
+
+    main() with the arguments TESTS REPO LOGS
+
+TESTS is the exported folder `tests/`, REPO the repository that an agent has changed, LOGS the folder for `reward.json`
+and `verdict.json`. The path to the verdict is that of `lmrbench evaluate`; only the sandbox differs. If this process is
+root, tested code runs as a user of its own, which can read neither TESTS nor this process and cannot write to LOGS. It
+still shares the container.
+"""
+
+import base64
+import contextlib
+import gzip
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from lmrbench_data.base.archive import gzip_bytes
+from lmrbench_data.base.configurations import configuration_of
+from lmrbench_data.base.errors import InfraError, LMRBenchError
+from lmrbench_data.base.files import write_atomically
+from lmrbench_data.base.text import one_line
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.loader import read_archive
+from lmrbench_evaluate.sandbox.base import Sandbox
+from lmrbench_evaluate.sandbox.local import LocalSandbox
+from lmrbench_evaluate.verdict.choices import PUBLISHED, STATED, counted_choices
+from lmrbench_evaluate.verdict.evaluator import evaluate_repository
+from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
+
+from ..generation.answer_patch import TooMuchError, read_folder
+
+ROW, REWARDS, VERDICT = "row.json.gz", "reward.json", "verdict.json"
+#: `nobody`: nothing else in a container runs as this user.
+_NOBODY = 65534
+#: Exit status of a failure of the machinery; no reward is written then.
+_INFRA = 3
+
+#: The columns that `evaluate_repository` reads. A row has those of its configuration.
+COLUMNS = (
+    "instance_id",
+    "repo_archive",
+    "paper_text",
+    "goal_file",
+    "goal_function",
+    "goals",
+    "choices",
+    "cpu_budget_s",
+    "tests",
+    "tests_archive",
+    "expected",
+    "docker_image",
+    "row_sha256",
+)
+_BYTES = "base64"
+
+
+def main() -> None:
+    """Grade one repository; without a verdict, print one line and exit with status 3."""
+    tests, repo, logs = map(Path, sys.argv[1:4])
+    try:
+        for name in (REWARDS, "reward.txt"):  # not ours, if there is no verdict
+            (logs / name).unlink(missing_ok=True)
+        row = read_row((tests / ROW).read_bytes())
+        with _closed(tests), _closed(logs):
+            with LocalSandbox(user=_NOBODY if os.geteuid() == 0 else None) as sandbox:
+                verdict = grade_folder(row, repo, sandbox)
+            if verdict.status is Status.INFRA_ERROR:
+                raise InfraError(verdict.detail)
+            write_atomically(logs / VERDICT, json.dumps(verdict_facts(row, verdict), indent=1) + "\n")
+            write_atomically(logs / REWARDS, json.dumps(rewards(row, verdict)) + "\n")
+    except (LMRBenchError, OSError) as error:
+        print(f"error: {one_line(str(error))}", file=sys.stderr)
+        raise SystemExit(_INFRA) from None
+    print(f"{row['instance_id']}: {verdict.reason(core=True) or 'reproduced'}")
+
+
+def grade_folder(row: DatasetRow, folder: Path, sandbox: Sandbox) -> Verdict:
+    """Return the verdict on a repository on disk. All that an agent has left there is its answer."""
+    try:
+        left = read_folder(read_archive(row["repo_archive"]), folder)
+    except TooMuchError as error:
+        return Verdict.without_cases(Cause.NOT_APPLICABLE, str(error))
+    return evaluate_repository(row, left.files, sandbox, row["docker_image"])
+
+
+def rewards(row: DatasetRow, verdict: Verdict) -> dict[str, float]:
+    """Return the rewards: numbers, with the same names in all rows of a configuration.
+
+    `reward` is 1 if the method is reproduced, else 0. `core_cases` is the share of core cases that passed. `robust`
+    exists for single functions. `stated` and `published` are shares of the choices that say something: those that
+    implement the option that the row's paper states or shows, and those that implement the published one instead.
+    """
+    core = [case.status is Status.PASSED for case in verdict.cases if case.core]
+    found = {
+        "reward": float(verdict.core_status is Status.PASSED),
+        "core_cases": sum(core) / len(core) if core else 0.0,
+    }
+    if configuration_of(row).has_contract:
+        found["robust"] = float(verdict.status is Status.PASSED)
+    if configuration_of(row).is_altered:
+        facts = {"choices": verdict.choices, "searches_table": verdict.searches_table}
+        readings = [choice["reading"] for choice in counted_choices(facts)]
+        for reading in (STATED, PUBLISHED):
+            found[reading] = readings.count(reading) / len(readings) if readings else 0.0
+    return found
+
+
+def verdict_facts(row: DatasetRow, verdict: Verdict) -> dict[str, Any]:
+    """Return the whole verdict, with the keys of a row of results.jsonl."""
+    declared = row["tests"]["cases"]
+    facts: dict[str, Any] = {
+        "instance_id": row["instance_id"],
+        "row_sha256": row["row_sha256"],
+        "status": str(verdict.status),
+        "core_status": str(verdict.core_status),
+        "detail": verdict.detail,
+        "cases": [case.as_row() for case in verdict.cases],
+        "cpu_s": verdict.cpu_s,
+        "duration_s": verdict.duration_s,
+        "log": verdict.log,
+    }
+    if configuration_of(row).is_method:
+        facts |= {"functions": verdict.functions(declared), "experiments": verdict.experiments(declared)}
+    if verdict.choices:
+        facts["choices"] = list(verdict.choices)
+    return facts
+
+
+@contextlib.contextmanager
+def _closed(folder: Path) -> Iterator[None]:
+    """Keep other users out of a folder for a while; a folder that belongs to somebody else stays unchanged."""
+    mode = folder.stat().st_mode & 0o7777
+    with contextlib.suppress(PermissionError):
+        folder.chmod(0o700)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(PermissionError):
+            folder.chmod(mode)
+
+
+def row_bytes(row: DatasetRow) -> bytes:
+    """Return the columns that a verdict needs as gzipped JSON, for a container without Arrow."""
+    kept = {name: value for name, value in row.items() if name in COLUMNS}
+    text = json.dumps(kept, default=lambda value: {_BYTES: base64.b64encode(value).decode("ascii")}, sort_keys=True)
+    return gzip_bytes(text.encode("ascii"))
+
+
+def read_row(data: bytes) -> DatasetRow:
+    """Return a row from a file that this package wrote."""
+    return cast(DatasetRow, json.loads(gzip.decompress(data), object_hook=_decode))
+
+
+def _decode(value: dict[str, Any]) -> Any:
+    return base64.b64decode(value[_BYTES]) if value.keys() == {_BYTES} else value

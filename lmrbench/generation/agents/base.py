@@ -1,0 +1,80 @@
+"""The interface of agents: an agent works in a box until it is done or its time is up."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from lmrbench_data.base.errors import InfraError
+from lmrbench_data.base.text import one_line
+from lmrbench_evaluate.sandbox.docker import DockerSandbox
+
+from .box import Box
+from .endpoints import box_endpoint
+from .relay import Relay
+
+TIME_LIMIT = "time_limit"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One instance that an agent works on."""
+
+    box: Box
+    relay: Relay
+    trajectory: Path
+    """A folder on this machine for the records of the agent."""
+    max_steps: int | None
+    deadline: float
+    """In `time.monotonic()`."""
+
+    def execute(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        output_bytes: int,
+        environment: Mapping[str, str] | None = None,
+        stdout: BinaryIO | None = None,
+    ) -> int | None:
+        """Run the process of an agent beside the relay; return its exit status, None if its time is up.
+
+        Its output, without what goes to `stdout`, becomes output.log.
+
+        Raises:
+            InfraError: it failed before it sent a request to the model, which may be the user's mistake.
+        """
+        with box_endpoint(self.relay, self.box, self.deadline):
+            rest = self.deadline - time.monotonic()
+            output, status = self.box.execute(
+                command, time_s=rest, output_bytes=output_bytes, environment=environment, stdout=stdout
+            )
+        log = self.trajectory / "output.log"
+        log.write_bytes(output)
+        relay = self.relay
+        if status and not (relay.steps or relay.limit or relay.failure or relay.complaint):
+            last = one_line(output.decode("utf-8", "replace").strip().rpartition("\n")[2])[:300]
+            raise InfraError(f"{name} did not start (exit {status}: {last}); see {log}")
+        return status
+
+
+class Agent(Protocol):
+    """An agent; one object serves several threads."""
+
+    name: str
+    """As in the setting of its rows: `agent:<name>`."""
+    files_sha256: str = ""
+    """Identity of the user's files that it needs; empty without any."""
+
+    def image(self, sandbox: DockerSandbox, tag: str) -> str:
+        """Return the content address of the image for its boxes: the task's, unless the agent has its own."""
+        return sandbox.prepare(tag)
+
+    def work(self, job: Job) -> str:
+        """Work until done or out of time; return how it ended, in the agent's own word, or `TIME_LIMIT`.
+
+        Raises:
+            InfraError: the machinery failed; this says nothing about the agent.
+        """
+        ...

@@ -1,0 +1,293 @@
+"""The container that an agent works in: no network, a work folder of limited size, and nothing from the host.
+
+Both folders are volumes in memory: the daemon reads and writes them, so no program inside takes part. An agent that is
+done or over a limit is frozen; one over its CPU budget that forks too fast for that is killed, and its files are lost.
+"""
+
+import contextlib
+import io
+import socket
+import tarfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from lmrbench_data.base.errors import InfraError
+from lmrbench_data.loader import File, LoadError, check_path
+from lmrbench_evaluate.sandbox.base import Limits
+from lmrbench_evaluate.sandbox.docker import USER, DockerSandbox, tmpfs_options
+from lmrbench_evaluate.sandbox.docker_client import StreamReader, cpu_seconds, engine_errors, stream_socket
+from lmrbench_evaluate.sandbox.zygote import WORK
+
+AGENT = "/agent"
+#: An agent runs more than one function: tests, libraries and its own tools.
+MEMORY_MB = 4096
+DISK_MB = 256
+FILES = 20_000
+#: More than fits into the work folder: only sparse files exceed it.
+SNAPSHOT_BYTES = 2 * DISK_MB * 2**20
+#: The first process: it ends the container if nothing else does, and reaps orphans.
+_INIT = """
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+end = time.monotonic() + float(sys.argv[1])
+while time.monotonic() < end:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+    time.sleep(0.5)
+"""
+_GRACE_S = 300
+#: Tries to freeze the processes; on cgroup v1 each fails, after 0.3 s, while many processes fork.
+_FREEZE_TRIES = 20
+CPU_LIMIT = "cpu_limit"
+#: Seconds between two measurements; an agent overshoots its budget by about this time on each core.
+INTERVAL_S = 1.0
+_KINDS = {tarfile.SYMTYPE: "a symbolic link", tarfile.FIFOTYPE: "a named pipe"}
+
+
+class Box:
+    """A running container; made by `open_box`, or in another process from the id of an open one."""
+
+    def __init__(self, api: Any, container: str) -> None:
+        self._api, self.container = api, container
+        self.is_stopped = self._is_killed = False
+        self._stopping = threading.Lock()
+        self._streams: list[socket.socket] = []
+
+    def put(self, folder: str, files: Mapping[str, File], *, owner: int = 65534) -> None:
+        """Write files into a folder of the box, by relative name. The agent can only read those of owner 0."""
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as tar:
+            folders = {str(parent) for name in files for parent in Path(name).parents} - {"."}
+            for name in sorted({*folders, *files}):  # folders come before what is in them
+                info, file = tarfile.TarInfo(name), files.get(name) or File(b"", executable=True)
+                info.type = tarfile.DIRTYPE if name in folders else tarfile.REGTYPE
+                info.size, info.mtime = len(file.data), int(time.time())
+                info.mode = 0o755 if file.executable else 0o644
+                info.uid = info.gid = owner
+                tar.addfile(info, io.BytesIO(file.data))
+        with engine_errors("copying into the container"):
+            self._api.put_archive(self.container, folder, buffer.getvalue())
+
+    def start(
+        self, command: Sequence[str], *, user: str = USER, environment: Mapping[str, str] | None = None
+    ) -> tuple[str, socket.socket]:
+        """Start a command in the work folder; return its id and a connection to its streams."""
+        with engine_errors("starting a command in the container"):
+            made = self._api.exec_create(
+                self.container,
+                list(command),
+                stdin=True,
+                user=user,
+                environment={"HOME": "/tmp", "LANG": "C.UTF-8", **(environment or {})},
+                workdir=WORK,
+            )["Id"]
+            stream = self._api.exec_start(made, socket=True)
+        return made, stream_socket(stream)
+
+    def execute(
+        self,
+        command: Sequence[str],
+        *,
+        time_s: float,
+        output_bytes: int,
+        environment: Mapping[str, str] | None = None,
+        stdout: BinaryIO | None = None,
+    ) -> tuple[bytes, int | None]:
+        """Run a command until it ends or the box is stopped. It continues after its time limit.
+
+        Args:
+            output_bytes: limit of the output.
+            stdout: receives standard output as it arrives, up to `output_bytes`.
+
+        Returns:
+            Both streams, or standard error alone; and the exit status, None if it still ran at its time limit.
+        """
+        made, connection = self.start(command, environment=environment)
+        output, rest = bytearray(), output_bytes
+        with contextlib.closing(connection), contextlib.suppress(TimeoutError):
+            # The command reads an empty input.
+            connection.shutdown(socket.SHUT_WR)
+            self._streams.append(connection)
+            deadline = time.monotonic() + (0 if self.is_stopped else time_s)
+            for is_stdout, data in StreamReader(connection).pieces(deadline):
+                if stdout is not None and is_stdout:
+                    rest -= stdout.write(data[:rest])
+                else:
+                    output += data[: output_bytes - len(output)]
+            if not self.is_stopped:
+                with engine_errors("asking how a command in the container ended"):
+                    return bytes(output), self._api.exec_inspect(made)["ExitCode"]
+        return bytes(output), None
+
+    def cpu_seconds(self) -> float:
+        """Return the CPU time that all processes so far have used, in seconds.
+
+        Raises:
+            InfraError: the engine does not say.
+        """
+        with engine_errors("measuring the container's CPU time"):
+            return cpu_seconds(self._api, self.container)
+
+    def stop(self, *, or_kill: bool = False) -> None:
+        """Freeze all processes and end the commands.
+
+        Args:
+            or_kill: kill processes that cannot be frozen, with the loss of the files; else they run on.
+
+        Raises:
+            InfraError: the daemon does not answer.
+        """
+        import docker.errors
+
+        with self._stopping, engine_errors("stopping the container"):
+            if self.is_stopped:
+                return
+            for _ in range(_FREEZE_TRIES):
+                with contextlib.suppress(docker.errors.APIError):
+                    self._api.pause(self.container)
+                    break
+            else:
+                if or_kill:
+                    with contextlib.suppress(docker.errors.APIError):  # it has ended
+                        self._api.kill(self.container)
+                    self._is_killed = True
+                self._api.inspect_container(self.container)  # fails if it was removed, which is not the agent's doing
+            self.is_stopped = True
+            for stream in self._streams:
+                with contextlib.suppress(OSError):  # closed
+                    stream.shutdown(socket.SHUT_RDWR)
+
+    def copy_out(self, folder: Path) -> dict[str, str]:
+        """Copy the regular files of the work folder of a stopped box into a new folder.
+
+        Returns:
+            The entries that were not copied, with the reasons.
+
+        Raises:
+            InfraError: the daemon failed, or its stream was cut short.
+            OverflowError: the work folder holds more than any answer needs, or its processes were killed.
+        """
+        if self._is_killed:
+            raise OverflowError("its processes forked too fast to be stopped at the CPU budget")
+        with engine_errors("copying out of the container"):
+            chunks, _ = self._api.get_archive(self.container, WORK)
+            reader: Any = _TarStream(chunks)
+            # An open stream would block all other calls about this container.
+            with contextlib.closing(chunks), tarfile.open(fileobj=reader, mode="r|") as tar:
+                try:
+                    return _extract(tar, folder)
+                except tarfile.TarError as error:
+                    raise InfraError(f"copying out of the container: {error}") from error
+
+    def is_there(self) -> bool:
+        """Return whether the daemon answers and knows the container, running or not."""
+        with contextlib.suppress(InfraError), engine_errors("asking for the container"):
+            self._api.inspect_container(self.container)
+            return True
+        return False
+
+
+@contextlib.contextmanager
+def open_box(sandbox: DockerSandbox, image: str, time_s: float) -> Iterator[Box]:
+    """Run a box on an image; it is always removed at the end."""
+    from docker.types import DriverConfig, Mount
+
+    limits = Limits(time_s=time_s, memory_mb=MEMORY_MB, disk_mb=DISK_MB)
+
+    def memory(target: str, options: str) -> Any:
+        driver = DriverConfig("local", {"type": "tmpfs", "device": "tmpfs", "o": options})
+        return Mount(target=target, source=None, type="volume", no_copy=True, driver_config=driver)
+
+    work = f"{tmpfs_options(limits)},nr_inodes={FILES}".removeprefix("rw,")
+    mounts = [memory(WORK, work), memory(AGENT, "nosuid,nodev,size=64m,mode=755")]
+    host = {"tmpfs": {"/tmp": f"{tmpfs_options(limits)},exec"}, "mounts": mounts}
+    command = ["python", "-I", "-c", _INIT, str(time_s + _GRACE_S)]
+    with sandbox.container(image, limits, host=host, command=command, working_dir=WORK) as (api, container):
+        api.start(container)
+        yield Box(api, container)
+
+
+class CpuMeter:
+    """The CPU time that all processes of a box have used, in seconds.
+
+    Args:
+        is_called_off: whether the agent's work is in vain; then the box is stopped, too.
+    """
+
+    def __init__(self, box: Box, budget_s: float | None, is_called_off: Callable[[], Any]) -> None:
+        self._box, self._budget_s, self._is_called_off = box, budget_s, is_called_off
+        self._ended = threading.Event()
+        self.used_s = 0.0
+        self.is_over = False
+        """True once the budget is spent; then the box is stopped."""
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator["CpuMeter"]:
+        """Measure in a thread until the block ends."""
+        thread = threading.Thread(target=self._watch, daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._ended.set()
+            thread.join()
+            self._measure()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(INTERVAL_S):
+            self._measure()
+            self.is_over = self._budget_s is not None and self.used_s > self._budget_s
+            if self.is_over or self._is_called_off():
+                with contextlib.suppress(InfraError):  # the next time it will
+                    self._box.stop(or_kill=True)
+
+    def _measure(self) -> None:
+        with contextlib.suppress(InfraError):
+            self.used_s = max(self.used_s, self._box.cpu_seconds())
+
+
+class _TarStream(io.RawIOBase):
+    """The stream of a tar as a file that raises an error when it is too long."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks, self._buffer, self._read = chunks, b"", 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Return up to `size` bytes."""
+        while len(self._buffer) < size and (chunk := next(self._chunks, b"")):
+            self._read += len(chunk)
+            if self._read > SNAPSHOT_BYTES:
+                raise OverflowError(f"the work folder holds more than {SNAPSHOT_BYTES >> 20} MB")
+            self._buffer += chunk
+        data, self._buffer = self._buffer[:size], self._buffer[size:]
+        return data
+
+
+def _extract(tar: tarfile.TarFile, folder: Path) -> dict[str, str]:
+    """Extract regular files and folders of safe names; return the other entries with the reasons."""
+    left_out: dict[str, str] = {}
+    for number, member in enumerate(tar):
+        if number > 2 * FILES:  # a file can have many names
+            raise OverflowError(f"more than {FILES:,} files and folders")
+        # All names begin with that of the work folder.
+        member.name, member.linkname = (name.partition("/")[2] for name in (member.name, member.linkname))
+        if (name := member.name) and not any(str(parent) in left_out for parent in Path(name).parents):
+            try:
+                check_path(name)
+                if not (member.isreg() or member.isdir() or member.islnk()):
+                    left_out[name] = _KINDS.get(member.type, "a device")
+                elif member.islnk() and not (folder / member.linkname).is_file():
+                    left_out[name] = "another name of a file that was not taken"
+                else:
+                    tar.extract(member, folder, filter="data")
+            except (LoadError, UnicodeError, tarfile.FilterError):
+                left_out[name] = "an unsafe name"
+            except OSError as error:
+                left_out[name] = str(error.strerror)
+    return left_out

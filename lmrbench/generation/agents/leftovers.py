@@ -1,0 +1,70 @@
+"""Take an agent's answer, as a patch, and its records from its box. Nothing in the box can end a run.
+
+Records go to a folder that nothing else is kept in, so that they cannot take the place of the harness's.
+"""
+
+import contextlib
+import logging
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from lmrbench_data.base.errors import InfraError
+from lmrbench_data.base.text import one_line
+from lmrbench_data.loader import File
+
+from ..answer_patch import Answer, TooMuchError, answer_of, is_passed_over, read_folder
+from ..workspace import REPO
+from .box import Box
+
+#: A folder of the workspace in which an agent may leave records of its own.
+OWN_RECORDS = "trajectory"
+#: Limit of all records of one agent.
+MAX_RECORD_BYTES = 64 * 2**20
+_log = logging.getLogger(__name__)
+
+
+def take_leftovers(box: Box, before: Mapping[str, File], records: Path) -> Answer:
+    """Take the answer and the records of an agent that is done.
+
+    Args:
+        before: the files of the masked repository.
+        records: folder for the agent's own records; made if there are any.
+
+    Raises:
+        InfraError: the engine fails, or git is missing. As long as the engine knows the container, unreadable content
+            in it is the agent's doing.
+    """
+    with tempfile.TemporaryDirectory(prefix="lmrbench-left-") as place:
+        work = Path(place)
+        try:
+            lost = box.copy_out(work)
+            answer = answer_of(before, read_folder(before, work / REPO, _below(REPO, lost)))
+        except (OverflowError, TooMuchError) as error:
+            answer = Answer(problem=one_line(error))
+        except Exception as error:
+            if not box.is_there():
+                raise InfraError(f"copying out of the container: {one_line(error)}") from error
+            _log.warning("what an agent left cannot be read", exc_info=True)
+            answer = Answer(problem=f"what the agent left cannot be read ({one_line(error)[:200]})")
+        _keep_records(work / OWN_RECORDS, records)
+    return answer
+
+
+def _below(folder: str, names: Mapping[str, str]) -> dict[str, str]:
+    """Return the entries below a folder of the workspace, without its name and without caches."""
+    inner = {name.removeprefix(f"{folder}/"): why for name, why in names.items() if name.startswith(f"{folder}/")}
+    return {name: why for name, why in inner.items() if not is_passed_over(name)}
+
+
+def _keep_records(source: Path, folder: Path) -> None:
+    """Move records into a folder, as far as they fit."""
+    size = 0
+    for path in sorted(path for path in source.rglob("*") if path.is_file()):
+        size += path.stat().st_size
+        target = folder / path.relative_to(source)
+        if size <= MAX_RECORD_BYTES:
+            with contextlib.suppress(OSError):  # a name that this machine does not allow
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(path, target)

@@ -1,0 +1,51 @@
+"""The paper as text for a prompt or a workspace: our summary, or the text of the authors' PDF."""
+
+import hashlib
+
+from lmrbench_data.base.configurations import configuration_of
+from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.files import write_atomically
+from lmrbench_data.base.paths import cache_folder
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.papers.fetch import PaperStore, paper_key
+from lmrbench_data.papers.parse import PARSER, parse_pdf
+
+#: `text` is our summary, which needs no PDF; `none` leaves the paper out.
+FORMS = ("text", "pdf-json", "none")
+
+
+def paper_text(row: DatasetRow, form: str, pages: str = "") -> str:
+    """Return the paper as text; empty for `none`.
+
+    The text of a PDF is cached, so that a second prompt costs nothing.
+
+    Args:
+        pages: of the PDF, such as `1-9`; all by default.
+
+    Raises:
+        ArgumentError: no such form, or pages of a form that has none.
+        InputError: the PDF is missing, or cannot be read.
+    """
+    if form == "pdf-json" and configuration_of(row).is_altered:
+        raise ArgumentError(
+            "paper", f"{row['instance_id']}: its paper differs from the published PDF; choose text or none"
+        )
+    if form not in FORMS:
+        raise ArgumentError("paper", f"{form!r} is unknown; one of: {', '.join(FORMS)}")
+    if form in ("text", "none"):
+        if pages:
+            raise ArgumentError("paper_pages", f"the paper as {form!r} has no pages; choose pdf-json")
+        return row["paper_text"].strip() if form == "text" else ""
+    store, key = PaperStore(), paper_key(row)
+    sha256 = store.sha256(key)
+    if not sha256:
+        how = f"`lmrbench papers fetch {row['instance_id']}` or `lmrbench papers add {row['instance_id']} FILE`"
+        raise InputError(f"{row['instance_id']}: its PDF is missing; run {how}")
+    name = hashlib.sha256(f"{sha256} {PARSER} {pages}".encode()).hexdigest()
+    kept = cache_folder() / "papers" / "parsed" / f"{name}.txt"
+    try:
+        return kept.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        text = parse_pdf(store.path(key), pages)
+    write_atomically(kept, text)
+    return text

@@ -1,0 +1,143 @@
+"""A folder for an agent: the files that its track may see, one instance per folder.
+
+```
+DIR/
+  TASK.md      the task, and the layout of this folder
+  paper.md     the paper, as our summary
+  repo/        the masked repository; on the user's disk also a git repository with one commit
+.DIR.lmrbench.json   which instance and track this is, for `collect`; on the user's disk only, where no agent works
+```
+
+The container of `agent run` has no git, so `repo/` is plain files there, and TASK.md says so.
+"""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from lmrbench_data.base.configurations import configuration_of
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.files import read_regular, write_atomically
+from lmrbench_data.base.git import run_git
+from lmrbench_data.base.proportions import CONTRACT
+from lmrbench_data.dataset.masked import lacks_helpers, other_masked_functions
+from lmrbench_data.dataset.rows import DatasetRow, contract_of
+from lmrbench_data.loader import File, read_archive, unpack
+from lmrbench_data.tasks.environments import versions_in
+
+TASK, REPO = "TASK.md", "repo"
+_MAX_MARKER_BYTES = 4096
+
+
+def with_cpu_budget(row: DatasetRow, cpu_s: int) -> DatasetRow:
+    """Return a row whose instruction states the agent's CPU seconds in place of the row's own budget."""
+    told, sentence = row["instruction"], "may take {} seconds of CPU time."
+    own = sentence.format(row.get("cpu_budget_s"))
+    if own in told:
+        return {**row, "instruction": told.replace(own, sentence.format(cpu_s))}
+    return {**row, "instruction": f"{told}\n\nAll that runs in the container {sentence.format(cpu_s)}"}
+
+
+def workspace_files(
+    row: DatasetRow, *, track: str = "paper", has_git: bool = False, has_network: bool = False
+) -> dict[str, File]:
+    """Return the files of an instance that an agent may see, by path: TASK.md, the paper, and the masked repository.
+
+    Args:
+        track: `paper`, or `contract`: then TASK.md states the contract as well.
+        has_git: whether the repository becomes a git repository where the agent works; TASK.md says which.
+        has_network: whether the agent can reach a network; TASK.md then asks not to use it.
+    """
+    return {
+        TASK: File(task_text(row, track, has_git=has_git, has_network=has_network).encode()),
+        "paper.md": File(row["paper_text"].encode()),
+        **{f"{REPO}/{name}": file for name, file in read_archive(row["repo_archive"]).items()},
+    }
+
+
+def write_workspace(row: DatasetRow, folder: Path, *, track: str = "paper") -> Path:
+    """Write a workspace into a new folder on the user's disk; equal rows give equal folders.
+
+    Raises:
+        InputError: the folder has content; nothing is written.
+        InfraError: there is no git here, or it fails; nothing is left behind.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder}: is not an empty folder; name a new one, or remove it")
+    files = workspace_files(row, track=track, has_git=True)
+    made = next((path for path in (folder, folder / REPO) if not path.exists()), None)
+    try:
+        repo = unpack(row, folder / REPO)
+        message = f"{row['repo_name']}, {configuration_of(row).masked} masked"
+        run_git(repo, "init", "--quiet", "--initial-branch=main", "--template=")
+        run_git(repo, "add", "--all", "--force")
+        run_git(repo, "commit", "--quiet", "--no-verify", "--message", message)
+        for name, file in files.items():
+            if not name.startswith(f"{REPO}/"):
+                (folder / name).write_bytes(file.data)
+        facts = {"instance_id": row["instance_id"], "track": track, "row_sha256": row["row_sha256"]}
+        write_atomically(marker_of(folder), json.dumps(facts) + "\n")
+    except BaseException:
+        if made:
+            shutil.rmtree(made, ignore_errors=True)
+        raise
+    return folder
+
+
+def task_text(row: DatasetRow, track: str, *, has_git: bool, has_network: bool = False) -> str:
+    """Return the text of TASK.md."""
+    import jinja2
+
+    text, undefined = Path(__file__).with_name("task.md.j2").read_text(encoding="utf-8"), jinja2.StrictUndefined
+    template: Any = jinja2.Template(text, undefined=undefined, trim_blocks=True, keep_trailing_newline=True)
+    return template.render(  # type: ignore[no-any-return]
+        row=row,
+        goals=row.get("goals", ()),
+        missing_parts=missing_parts(row, f"{REPO}/"),
+        contract=contract_of(row) if track == CONTRACT else "",
+        versions=versions_in(row["docker_image"]),
+        network="Do not use the network." if has_network else "There is no network.",
+        has_git=has_git,
+    )
+
+
+def missing_parts(row: DatasetRow, folder: str = "") -> str:
+    """Say what else is masked or removed in the repository of a function; empty if nothing is.
+
+    Masked functions are named, because a reader could call them. Removed helpers are not: their names would show how
+    the reference is built.
+
+    Args:
+        folder: the folder of the repository as the reader sees it, with a slash at the end.
+    """
+    if configuration_of(row).is_method:
+        return ""
+    text, others = "", other_masked_functions(row)
+    if others:
+        places = [f"{', '.join(f'`{name}`' for name in names)} in `{folder}{path}`" for path, names in others.items()]
+        text += f" Also masked, because other tasks ask for it: {'; '.join(places)}. The reference does not need it."
+    if lacks_helpers(row):
+        text += " Helpers that only the removed code used are gone, too: define those that you need."
+    return text
+
+
+def marker_of(folder: Path) -> Path:
+    """Return the file that states the instance and track of a workspace; it lies beside the folder."""
+    path = Path(os.path.abspath(folder))
+    return path.with_name(f".{path.name}.lmrbench.json")
+
+
+def read_marker(folder: Path) -> tuple[str, str]:
+    """Return (instance id, track) of a workspace; InputError if the folder is none."""
+    try:
+        facts: Any = json.loads(read_regular(marker_of(folder), _MAX_MARKER_BYTES))
+        instance, track = facts["instance_id"], facts["track"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        instance = track = None
+    if not (isinstance(instance, str) and isinstance(track, str)):
+        raise InputError(
+            f"{folder}: no workspace of `lmrbench agent workspace` ({marker_of(folder)} is missing or damaged)"
+        )
+    return instance, track
