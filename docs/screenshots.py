@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pymupdf
-from counts import read_attempts
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
+from counts import read_attempts
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.loader import FUNCTION, UNDERSPECIFIED, dataset_sha256
 from lmrbench_data.tasks.experiments import ROWS

@@ -40,7 +40,14 @@ class DoctorSettings(Settings):
 
     model: str | None = option(None, "Model to ask for one token.", "--model", "-m")
     base_url: BaseUrl = None
-    workers: int = option(WORKERS, "Number of parallel sandboxes to check memory for.", "--workers", "-w", ge=1, le=256)
+    workers: int = option(
+        WORKERS,
+        "Number of parallel sandboxes to check memory for.",
+        "--workers",
+        "-w",
+        ge=1,
+        le=256,
+    )
     benchmark: Path | None = option(None, "Folder of tasks whose environments are checked, too.")
 
     @pydantic.model_validator(mode="after")
@@ -75,7 +82,9 @@ def examine(settings: DoctorSettings) -> Iterator[Finding]:
     yield from _guarded("memory", _memory(settings.workers))
     yield from _guarded("token", _token())
     if settings.model:
-        yield from _guarded("model", _model(Endpoint(model=settings.model, base_url=settings.base_url)))
+        yield from _guarded(
+            "model", _model(Endpoint(model=settings.model, base_url=settings.base_url))
+        )
 
 
 def _guarded(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
@@ -87,8 +96,13 @@ def _guarded(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
 
 
 def _versions(settings: DoctorSettings) -> Iterator[Finding]:
-    benchmark, python = load_benchmark(settings.benchmark), f"Python {platform.python_version()}, {platform.system()}"
-    yield Finding("version", "ok", f"lmrbench {__version__}, {benchmark.name} {benchmark.version}, {python}")
+    benchmark, python = (
+        load_benchmark(settings.benchmark),
+        f"Python {platform.python_version()}, {platform.system()}",
+    )
+    yield Finding(
+        "version", "ok", f"lmrbench {__version__}, {benchmark.name} {benchmark.version}, {python}"
+    )
 
 
 def _engine(settings: DoctorSettings) -> Iterator[Finding]:
@@ -100,15 +114,21 @@ def _engine(settings: DoctorSettings) -> Iterator[Finding]:
     except InfraError as error:
         fix = "start Docker, or name its socket in DOCKER_HOST"
         if "timed out" in str(error):
-            yield Finding("engine", "problem", "the engine does not answer (timed out)", "restart the engine")
+            yield Finding(
+                "engine", "problem", "the engine does not answer (timed out)", "restart the engine"
+            )
             return
         if "ermission denied" in str(error):
             fix = "sudo usermod -aG docker $USER, then log in again"
-        yield Finding("engine", "note", str(error).replace(" (start one, or set DOCKER_HOST)", ""), fix)
+        yield Finding(
+            "engine", "note", str(error).replace(" (start one, or set DOCKER_HOST)", ""), fix
+        )
         return
     components = str(version.get("Components"))
     name = "Podman" if "odman" in components else "Docker"
-    yield Finding("engine", "ok", f"{name} {version.get('Version', '?')}, storage {facts.get('Driver')}")
+    yield Finding(
+        "engine", "ok", f"{name} {version.get('Version', '?')}, storage {facts.get('Driver')}"
+    )
     for environment in known_environments(settings.benchmark):
         if identity := image_id(api, environment.tag):
             yield Finding("image", "ok", f"{environment.tag} is here ({identity[:19]})")
@@ -118,7 +138,9 @@ def _engine(settings: DoctorSettings) -> Iterator[Finding]:
             text, fix = f"the first evaluation pulls it ({size})", f"docker pull {pulled}"
         else:
             own = settings.benchmark and environment.folder.is_relative_to(settings.benchmark)
-            fix = f"lmrbench images build {environment.name}" + (f" --benchmark {settings.benchmark}" if own else "")
+            fix = f"lmrbench images build {environment.name}" + (
+                f" --benchmark {settings.benchmark}" if own else ""
+            )
             text = f"the first evaluation builds it ({size})"
         yield Finding("image", "note", f"{environment.tag} is missing; {text}", fix)
 
@@ -127,7 +149,11 @@ def _sandbox(settings: DoctorSettings) -> Iterator[Finding]:
     """Find out which sandbox `auto` chooses, and whether it can run tasks."""
     with _quiet_log(), open_sandbox("auto", settings.benchmark) as sandbox:
         if sandbox.official:  # its image may still be missing
-            yield Finding("sandbox", "ok", f"evaluations use `{sandbox.name}`; results count for the leaderboard")
+            yield Finding(
+                "sandbox",
+                "ok",
+                f"evaluations use `{sandbox.name}`; results count for the leaderboard",
+            )
             return
         for environment in known_environments(settings.benchmark):
             sandbox.prepare(environment.tag)
@@ -151,7 +177,10 @@ def _disk() -> Iterator[Finding]:
     """Check that runs and temporary files can be written, and have space."""
     from lmrbench_evaluate.runs.folder import RUNS
 
-    for name, folder in {"runs": Path(RUNS).absolute(), "temporary files": Path(tempfile.gettempdir())}.items():
+    for name, folder in {
+        "runs": Path(RUNS).absolute(),
+        "temporary files": Path(tempfile.gettempdir()),
+    }.items():
         existing = next(path for path in (folder, *folder.parents) if path.exists())
         free = shutil.disk_usage(existing).free
         text = f"{free / 1e9:.1f} GB free for {name} ({folder})"
@@ -183,14 +212,29 @@ def available_memory() -> int | None:
     sizes = []
     with contextlib.suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        sizes.append(int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024)
+        sizes.append(
+            int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024
+        )
     with contextlib.suppress(OSError):
-        root, own = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup").read_text(encoding="utf-8").rpartition("::/")[2]
+        root, own = (
+            Path("/sys/fs/cgroup"),
+            Path("/proc/self/cgroup").read_text(encoding="utf-8").rpartition("::/")[2],
+        )
         for folder in ((root / own.strip()), *(root / own.strip()).parents):
-            with contextlib.suppress(OSError, ValueError):  # the root has no limit, and `max` is not a number
-                limit, used = (int((folder / f"memory.{name}").read_text("ascii")) for name in ("max", "current"))
-                facts = dict(line.split() for line in (folder / "memory.stat").read_text("ascii").splitlines())
-                sizes.append(max(0, limit - used + int(facts["inactive_file"])))  # given up on demand
+            with contextlib.suppress(
+                OSError, ValueError
+            ):  # the root has no limit, and `max` is not a number
+                limit, used = (
+                    int((folder / f"memory.{name}").read_text("ascii"))
+                    for name in ("max", "current")
+                )
+                facts = dict(
+                    line.split()
+                    for line in (folder / "memory.stat").read_text("ascii").splitlines()
+                )
+                sizes.append(
+                    max(0, limit - used + int(facts["inactive_file"]))
+                )  # given up on demand
     return min(sizes, default=None)
 
 

@@ -29,7 +29,10 @@ from .generation.prompt import build_prompt, prompt_version
 
 LEVELS = ("reproduced", "robust")
 _METRICS = {level: [mean(), stderr()] for level in LEVELS}
-_MESSAGES: dict[str, Callable[..., ChatMessage]] = {"system": ChatMessageSystem, "user": ChatMessageUser}
+_MESSAGES: dict[str, Callable[..., ChatMessage]] = {
+    "system": ChatMessageSystem,
+    "user": ChatMessageUser,
+}
 
 
 @task
@@ -65,18 +68,34 @@ def lmr_bench(
         names = [name.strip() for name in given if name.strip()]
         rows = choose_rows(load_rows(dataset, config, names), names)
         prompts = [
-            build_prompt(row, setting=setting, track=track, paper=paper_text(row, paper, paper_pages)) for row in rows
+            build_prompt(
+                row, setting=setting, track=track, paper=paper_text(row, paper, paper_pages)
+            )
+            for row in rows
         ]
     samples = []
     for row, prompt in zip(rows, prompts, strict=True):
-        messages = [_MESSAGES[message["role"]](content=message["content"]) for message in prompt.messages]
+        messages = [
+            _MESSAGES[message["role"]](content=message["content"]) for message in prompt.messages
+        ]
         # No target: the tests decide, and a log should not contain the answer.
-        metadata = {"category": row["category"], "row_sha256": row["row_sha256"], "prompt_sha256": prompt.sha256}
+        metadata = {
+            "category": row["category"],
+            "row_sha256": row["row_sha256"],
+            "prompt_sha256": prompt.sha256,
+        }
         samples.append(Sample(id=row["instance_id"], input=messages, metadata=metadata))
     return Task(
         dataset=MemoryDataset(samples, name="lmr-bench"),
         solver=generate(),
-        scorer=verdict(track=track, setting=setting, dataset=dataset, config=config, sandbox=sandbox, workers=workers),
+        scorer=verdict(
+            track=track,
+            setting=setting,
+            dataset=dataset,
+            config=config,
+            sandbox=sandbox,
+            workers=workers,
+        ),
         version=rows[0]["benchmark_version"],
         metadata={"dataset_sha256": dataset_sha256(rows), "prompt_version": prompt_version(config)},
     )
@@ -100,24 +119,38 @@ def verdict(
     @functools.cache
     def opened() -> Scorer:
         """Return the scorer, opened for the first answer and closed with the process."""
-        scorer = Scorer(dataset=dataset, config=config, sandbox=sandbox, workers=workers, isolation="container")
+        scorer = Scorer(
+            dataset=dataset, config=config, sandbox=sandbox, workers=workers, isolation="container"
+        )
         atexit.register(scorer.close)
         return scorer
 
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output
         if is_unanswered(output):
-            raise InfraError(f"the model wrote no answer ({output.stop_reason}: {one_line(output.completion)[:300]})")
-        row = {"instance_id": str(state.sample_id), "model_name_or_path": str(state.model), **answer_of(output)}
+            raise InfraError(
+                f"the model wrote no answer ({output.stop_reason}: {one_line(output.completion)[:300]})"
+            )
+        row = {
+            "instance_id": str(state.sample_id),
+            "model_name_or_path": str(state.model),
+            **answer_of(output),
+        }
         metadata = {"finish_reason": finish_reason(output)}
-        [result] = await opened().ascore([{**row, "track": track, "setting": setting, "metadata": metadata}])
+        [result] = await opened().ascore(
+            [{**row, "track": track, "setting": setting, "metadata": metadata}]
+        )
         if result.reward is None:
             raise InfraError(result.reason)
         return Score(
             value={level: float(getattr(result, level)) for level in LEVELS},
             answer=output.completion,
             explanation=result.reason or "every case passed",
-            metadata={"core_status": result.status, "core_cases": result.reward, "choices": dict(result.choices)},
+            metadata={
+                "core_status": result.status,
+                "core_cases": result.reward,
+                "choices": dict(result.choices),
+            },
         )
 
     return score

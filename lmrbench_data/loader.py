@@ -58,12 +58,20 @@ PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 #: Required form of columns whose text becomes part of a file name, image tag, address or command.
 _FORMS = {
     "instance_id": (PLAIN_NAME, "a plain name (a-z, 0-9, '.', '_', '-'; at most 100)"),
-    "arxiv_id": (re.compile(r"([0-9]{4}\.[0-9]{4,5}|[a-z-]+(\.[A-Z]{2})?/[0-9]{7})?"), "an arXiv id, or empty"),
-    "docker_image": (re.compile(r"(lmrbench/[\w.-]{1,100}:[\w.-]{1,100})?", re.ASCII), "lmrbench/NAME:TAG, or empty"),
+    "arxiv_id": (
+        re.compile(r"([0-9]{4}\.[0-9]{4,5}|[a-z-]+(\.[A-Z]{2})?/[0-9]{7})?"),
+        "an arXiv id, or empty",
+    ),
+    "docker_image": (
+        re.compile(r"(lmrbench/[\w.-]{1,100}:[\w.-]{1,100})?", re.ASCII),
+        "lmrbench/NAME:TAG, or empty",
+    ),
     "benchmark_version": (re.compile(r"[\w.+-]{1,100}", re.ASCII), "a version"),
 }
 #: Invisible characters that Unicode calls printable.
-_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 
 
 class LMRBenchError(Exception):
@@ -132,8 +140,14 @@ def row_sha256(row: Mapping[str, Any]) -> str:
             return [canonical(item) for item in value]
         return {"sha256": archive_sha256(value)} if isinstance(value, bytes) else value
 
-    content = {key: canonical(row[key]) for key in row if key not in ("row_sha256", "expected", "recording")}
-    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False, default=str).encode()).hexdigest()
+    content = {
+        key: canonical(row[key])
+        for key in row
+        if key not in ("row_sha256", "expected", "recording")
+    }
+    return hashlib.sha256(
+        json.dumps(content, sort_keys=True, ensure_ascii=False, default=str).encode()
+    ).hexdigest()
 
 
 def archive_sha256(archive: bytes) -> str:
@@ -154,10 +168,18 @@ def read_card_stamp(card: Path, where: str, config: str = FUNCTION) -> dict[str,
             header = re.match(r"---\n(.*?)\n---\n", file.read(100_000), re.DOTALL)
         stamp = yaml.safe_load(header.group(1))[CARD_KEY] if header else {}
         # Only text, because lists with references to one another would expand to gigabytes.
-        configs = {**dict(stamp.get("configs") or {}), **({FUNCTION: stamp} if "sha256" in stamp else {})}
+        configs = {
+            **dict(stamp.get("configs") or {}),
+            **({FUNCTION: stamp} if "sha256" in stamp else {}),
+        }
         if configs and config not in configs:
-            raise NoConfigError(f"{where}: has no configuration {config!r}, only {', '.join(map(str, configs))}")
-        own = {"version": stamp["version"], **{key: configs[config][key] for key in ("sha256", "recordings")}}
+            raise NoConfigError(
+                f"{where}: has no configuration {config!r}, only {', '.join(map(str, configs))}"
+            )
+        own = {
+            "version": stamp["version"],
+            **{key: configs[config][key] for key in ("sha256", "recordings")},
+        }
         return {key: "" + text for key, text in own.items()}
     except LoadError:
         raise
@@ -173,7 +195,9 @@ def _read_verified(spec: str | Path, config: str) -> Any:
     card, data = folder / "README.md", folder / data_file(config)
     stamp = read_card_stamp(card, where, config) if card.is_file() else {}
     if missing := [path.relative_to(folder) for path in (card, data) if not path.is_file()]:
-        raise LoadError(f"{where}: no {missing[0]}; `lmrbench dataset build` makes a dataset folder")
+        raise LoadError(
+            f"{where}: no {missing[0]}; `lmrbench dataset build` makes a dataset folder"
+        )
     tag = where.partition("@")[2]
     if folder != Path(where) and re.fullmatch(_VERSION, tag) and tag != f"v{stamp['version']}":
         raise LoadError(f"{where}: the card says version {stamp['version']}; the tag was moved")
@@ -182,7 +206,9 @@ def _read_verified(spec: str | Path, config: str) -> Any:
     except LoadError:
         raise
     except Exception as error:  # a damaged file may raise anything
-        raise LoadError(f"{where}: {data_file(config)} cannot be read ({_reason(error)}); {_AGAIN}") from error
+        raise LoadError(
+            f"{where}: {data_file(config)} cannot be read ({_reason(error)}); {_AGAIN}"
+        ) from error
     return table
 
 
@@ -218,14 +244,20 @@ def _download(spec: str, config: str) -> Path:
     try:
         # A download on its own would wait long for a Hub that does not answer, or take an old commit of a branch.
         info = HfApi().dataset_info(name, revision=revision or None, timeout=hub_timeout())
-        return Path(snapshot_download(name, revision=revision if is_pinned else str(info.sha), **options))
+        return Path(
+            snapshot_download(name, revision=revision if is_pinned else str(info.sha), **options)
+        )
     except Exception as error:  # the client's HTTP library, and Xet, raise errors of their own
         if is_pinned:
             with contextlib.suppress(OSError):
-                return Path(snapshot_download(name, revision=revision, local_files_only=True, **options))
+                return Path(
+                    snapshot_download(name, revision=revision, local_files_only=True, **options)
+                )
         reason = f"{spec}: not a folder here, and cannot be downloaded ({_reason(error)})"
         if _is_unreachable(error) and not constants.HF_HUB_OFFLINE:
-            raise HubUnavailableError(f"{reason}; the Hub does not answer, try again later") from error
+            raise HubUnavailableError(
+                f"{reason}; the Hub does not answer, try again later"
+            ) from error
         fix = "check name, revision and access (`hf auth login`); offline, name a version or commit in the cache"
         raise LoadError(f"{reason}; {fix}") from error
 
@@ -252,9 +284,13 @@ def _verify(table: Any, stamp: Mapping[str, str], where: str) -> None:
         check_row(row, where)
         recorded = hashlib.sha256(row["expected"]).hexdigest()
         if row_sha256(row) != row["row_sha256"] or recorded != row["recording"]["sha256"]:
-            raise LoadError(f"{where}: row {row['instance_id']!r} was changed after the build; {_AGAIN}")
+            raise LoadError(
+                f"{where}: row {row['instance_id']!r} was changed after the build; {_AGAIN}"
+            )
         if row["benchmark_version"] != stamp["version"]:
-            raise LoadError(f"{where}: rows of another version than the card's, {stamp['version']}; {_AGAIN}")
+            raise LoadError(
+                f"{where}: rows of another version than the card's, {stamp['version']}; {_AGAIN}"
+            )
     if (dataset_sha256(rows), recordings_sha256(rows)) != (stamp["sha256"], stamp["recordings"]):
         raise LoadError(f"{where}: the rows do not match the card; {_AGAIN}")
 
@@ -266,14 +302,21 @@ def check_row(row: Mapping[str, Any], where: str) -> None:
             raise LoadError(f"{where}: {name} {ascii(row.get(name))[:100]} is not {needed}")
     goals = row.get("goals") or [{"file": row["goal_file"], "functions": [row["goal_function"]]}]
     references = [item["path"] for item in row.get("golden_files") or ()]
-    for path in (row["repo_name"], *(item["file"] for item in goals), *references, *row["context_files"]):
+    for path in (
+        row["repo_name"],
+        *(item["file"] for item in goals),
+        *references,
+        *row["context_files"],
+    ):
         try:
             check_path(path)
         except LoadError as error:
             raise LoadError(f"{where}: row {row['instance_id']!r}: {error}") from error
     for name in itertools.chain(*(item["functions"] for item in goals)):
         if not isinstance(name, str) or not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", name):
-            raise LoadError(f"{where}: goal_function {ascii(name)[:100]} is not a function's name, or Class.method")
+            raise LoadError(
+                f"{where}: goal_function {ascii(name)[:100]} is not a function's name, or Class.method"
+            )
 
 
 def _reason(error: Exception) -> str:
@@ -297,7 +340,9 @@ def unpack(row: Mapping[str, Any], folder: str | Path) -> Path:
     """
     folder = Path(folder)
     if archive_sha256(row["repo_archive"]) != row["repo_sha256"]:
-        raise LoadError(f"{row['instance_id']}: repo_archive does not match repo_sha256; load the dataset again")
+        raise LoadError(
+            f"{row['instance_id']}: repo_archive does not match repo_sha256; load the dataset again"
+        )
     files = read_archive(row["repo_archive"])
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise LoadError(f"{folder}: not an empty folder; use a new one")
@@ -326,9 +371,13 @@ def read_archive(archive: bytes) -> Mapping[str, File]:
     try:
         with tarfile.open(fileobj=io.BytesIO(gunzip(archive)), mode="r:") as tar:
             for member in tar:
-                content = tar.extractfile(member) if member.isreg() and not member.issparse() else None
+                content = (
+                    tar.extractfile(member) if member.isreg() and not member.issparse() else None
+                )
                 if content is None:
-                    raise LoadError(f"archive: {ascii(member.name)[:100]} is not a plain file; {_AGAIN}")
+                    raise LoadError(
+                        f"archive: {ascii(member.name)[:100]} is not a plain file; {_AGAIN}"
+                    )
                 files[check_path(member.name)] = File(content.read(), bool(member.mode & 0o100))
     except LoadError:
         raise
@@ -348,7 +397,9 @@ def check_path(name: str) -> str:
     elif len(name) > 1000 or not path.parts or any(len(part.encode()) > 255 for part in path.parts):
         problem = "it is empty or too long"
     # Names that a file system treats as `.git`: upper case, trailing dots, a stream, or the 8.3 short name.
-    elif any(part.split(":")[0].rstrip(". ").casefold() in (".git", "git~1") for part in path.parts):
+    elif any(
+        part.split(":")[0].rstrip(". ").casefold() in (".git", "git~1") for part in path.parts
+    ):
         problem = "it enters a .git folder"
     if problem:
         raise LoadError(f"path {ascii(name)[:100]} is not a plain path: {problem}")

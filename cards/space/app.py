@@ -27,7 +27,9 @@ TITLE = os.environ.get("LMRBENCH_TITLE") or "LMR-Bench"
 #: Records of local runs, as `lmrbench space --from` writes them.
 LOCAL = HERE / "local"
 RESULTS = (
-    LocalRuns(LOCAL) if LOCAL.is_dir() else ResultsDataset(os.environ.get("LMRBENCH_RESULTS") or "lmr-bench/results")
+    LocalRuns(LOCAL)
+    if LOCAL.is_dir()
+    else ResultsDataset(os.environ.get("LMRBENCH_RESULTS") or "lmr-bench/results")
 )
 #: The choice that filters nothing; all others start with `=`, so that no name in the dataset can collide with it.
 ALL = "all"

@@ -46,7 +46,14 @@ class Line:
         """Return a key that sorts from best to worst; among equals the one verified first comes first."""
         both = self.score.rate("reproduced") + self.score.rate("robust")
         record, entry = self.record, self.entry
-        return -self.rate, self.rate - both, record.verified_at, record.run_id, entry.model, entry.setting
+        return (
+            -self.rate,
+            self.rate - both,
+            record.verified_at,
+            record.run_id,
+            entry.model,
+            entry.setting,
+        )
 
 
 @dataclass
@@ -70,7 +77,9 @@ class Ranked:
     @property
     def other_submitters(self) -> list[str]:
         """Submitters of earlier runs under this name, other than the submitter of the latest."""
-        return sorted({line.record.submitted_by for line in self.earlier} - {self.latest.record.submitted_by})
+        return sorted(
+            {line.record.submitted_by for line in self.earlier} - {self.latest.record.submitted_by}
+        )
 
 
 @dataclass(frozen=True)
@@ -102,20 +111,31 @@ class Board:
     @property
     def address(self) -> str:
         """The filters that differ from the first view, as the query string that the page's address keeps."""
-        first = Filters(*(next(iter(names), None) for names in (self.configs, self.versions, self.settings)))
-        kept = {name: value for name, value in vars(self.filters).items() if value not in (None, vars(first)[name])}
+        first = Filters(
+            *(next(iter(names), None) for names in (self.configs, self.versions, self.settings))
+        )
+        kept = {
+            name: value
+            for name, value in vars(self.filters).items()
+            if value not in (None, vars(first)[name])
+        }
         return urlencode(kept)
 
 
 def make_board(snapshot: Snapshot, filters: Filters) -> Board:
     """Rank the runs of a snapshot; a filter that matches nothing there is ignored."""
     records: Sequence[Record] = snapshot.records
-    configs = sorted({item.config for item in records}, key=lambda name: (name != DEFAULT_CONFIG, name))
+    configs = sorted(
+        {item.config for item in records}, key=lambda name: (name != DEFAULT_CONFIG, name)
+    )
     config = filters.config if filters.config in configs else next(iter(configs), None)
     records = [item for item in records if item.config == config]
     versions = sorted({item.benchmark_version for item in records}, key=_version_key, reverse=True)
     version = filters.version if filters.version in versions else next(iter(versions), None)
-    records = sorted((item for item in records if item.benchmark_version == version), key=lambda item: item.verified_at)
+    records = sorted(
+        (item for item in records if item.benchmark_version == version),
+        key=lambda item: item.verified_at,
+    )
     names = {entry.setting for item in records for entry in item.entries}
     settings = sorted(names, key=lambda name: (name != DEFAULT_SETTING, name))
     setting = filters.setting if filters.setting in settings else next(iter(settings), None)
@@ -132,7 +152,8 @@ def make_board(snapshot: Snapshot, filters: Filters) -> Board:
         for item in records
         for entry in item.entries
         if (entry.setting, entry.difficulty) == (setting, difficulty or "")
-        and (score := entry.overall if category is None else entry.categories.get(category)) is not None
+        and (score := entry.overall if category is None else entry.categories.get(category))
+        is not None
     ]
     tracks = []
     for name, level in TRACKS.items():

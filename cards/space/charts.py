@@ -47,22 +47,33 @@ class Scatter(NamedTuple):
 
 def make_scatter(ranked: Sequence[Ranked]) -> Scatter | None:
     """Make the chart of the models with a stated cost; None if there are fewer than two."""
-    priced = [(item, math.log10(cost)) for item in ranked if (cost := item.latest.score.claimed_cost_usd)][:MAX_POINTS]
+    priced = [
+        (item, math.log10(cost)) for item in ranked if (cost := item.latest.score.claimed_cost_usd)
+    ][:MAX_POINTS]
     if len(priced) < 2:
         return None
     low, high = min(log for _, log in priced) - 0.15, max(log for _, log in priced) + 0.15
     points = []
     for item, log in priced:
         line, x = item.latest, 100 * (log - low) / (high - low)
-        points.append(Point(item.rank, line, x, _TOP * line.rate, *(_TOP * end for end in line.score.interval)))
-    marks = [(power, step) for power in range(math.floor(low), math.ceil(high) + 1) for step in (1, 2, 5)]
+        points.append(
+            Point(
+                item.rank, line, x, _TOP * line.rate, *(_TOP * end for end in line.score.interval)
+            )
+        )
+    marks = [
+        (power, step) for power in range(math.floor(low), math.ceil(high) + 1) for step in (1, 2, 5)
+    ]
     marks = [(power, step) for power, step in marks if low <= power + math.log10(step) <= high]
     if len(marks) > _MAX_TICKS:
         marks = [(power, step) for power, step in marks if step == 1]
     ticks = [
-        (100 * (power + math.log10(step) - low) / (high - low), _dollars(step * 10.0**power)) for power, step in marks
+        (100 * (power + math.log10(step) - low) / (high - low), _dollars(step * 10.0**power))
+        for power, step in marks
     ]
-    return Scatter(points, ticks, [(_TOP * value / 100, str(value)) for value in (0, 25, 50, 75, 100)])
+    return Scatter(
+        points, ticks, [(_TOP * value / 100, str(value)) for value in (0, 25, 50, 75, 100)]
+    )
 
 
 def _dollars(value: float) -> str:

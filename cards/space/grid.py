@@ -41,7 +41,9 @@ def make_grid(board: Board, ranked: Sequence[Ranked]) -> list[Row]:
     """Make the grid of the top models, sorted by category."""
     lines = [item.latest for item in ranked[:MAX_COLUMNS]]
     tasks = sorted(board.tasks.items(), key=lambda item: (item[1][0].category, item[0]))
-    return [Row(name, task, [_cell(line, name) for line in lines]) for name, (task, _) in tasks if lines]
+    return [
+        Row(name, task, [_cell(line, name) for line in lines]) for name, (task, _) in tasks if lines
+    ]
 
 
 def _cell(line: Line, name: str) -> Cell:
@@ -51,18 +53,39 @@ def _cell(line: Line, name: str) -> Cell:
     story = f"reproduced {reproduced}, robust {robust} of {samples}"
     if samples == 1:
         story = "robust" if robust else "reproduced, not robust" if reproduced else "not reproduced"
-    failed = {key: count for key, count in result.outcomes.items() if key not in ("robust", "reproduced")}
-    for title, counts in (("", failed), ("judge (claimed): ", {key: result.judged.get(key, 0) for key in JUDGED})):
-        if parts := [key if samples == 1 else f"{key} {count}" for key, count in counts.items() if count]:
+    failed = {
+        key: count for key, count in result.outcomes.items() if key not in ("robust", "reproduced")
+    }
+    for title, counts in (
+        ("", failed),
+        ("judge (claimed): ", {key: result.judged.get(key, 0) for key in JUDGED}),
+    ):
+        if parts := [
+            key if samples == 1 else f"{key} {count}" for key, count in counts.items() if count
+        ]:
             story += f"; {title}{', '.join(parts)}"
     if result.memorised:
         story += f"; memorised {result.memorised}: passed on the published seeds only"
     if samples > 1:
         passed = robust if level == "robust" else reproduced
-        kind = "robust" if robust == samples else "core" if passed == samples else "some" if reproduced else "failed"
+        kind = (
+            "robust"
+            if robust == samples
+            else "core"
+            if passed == samples
+            else "some"
+            if reproduced
+            else "failed"
+        )
         return Cell(line, f"{passed}/{samples}", kind, story, result.failure)
     outcome = next(key for key, count in result.outcomes.items() if count)
-    mark = "memorised" if result.memorised and not robust else CORE_ONLY if outcome == "reproduced" else outcome
+    mark = (
+        "memorised"
+        if result.memorised and not robust
+        else CORE_ONLY
+        if outcome == "reproduced"
+        else outcome
+    )
     kind = {"reproduced": "core", "error": "failed"}.get(outcome, outcome)
     kind = kind if kind in ("robust", "core", "failed", "missing") else "broken"
     return Cell(line, mark, kind, story, result.failure)

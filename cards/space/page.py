@@ -39,7 +39,10 @@ def short(model: str) -> str:
 def searchable(item: Ranked) -> str:
     """Return the text that the search looks at: names, settings, submitters and runs, folded ones included."""
     lines = [item.latest, *item.earlier, *item.copies]
-    parts = ((line.entry.model, line.entry.setting, line.record.submitted_by, line.record.run_id) for line in lines)
+    parts = (
+        (line.entry.model, line.entry.setting, line.record.submitted_by, line.record.run_id)
+        for line in lines
+    )
     return shown(" ".join(dict.fromkeys(text for part in parts for text in part)), 2000).lower()
 
 
@@ -49,9 +52,18 @@ def component(text: str) -> str:
 
 
 _PAGES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    loader=FileSystemLoader(Path(__file__).parent),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
 )
-_PAGES.filters |= {"shown": shown, "percent": percent, "dollars": dollars, "short": short, "searchable": searchable}
+_PAGES.filters |= {
+    "shown": shown,
+    "percent": percent,
+    "dollars": dollars,
+    "short": short,
+    "searchable": searchable,
+}
 _PAGES.filters |= {"place": "{:.2f}".format, "scatter": make_scatter, "component": component}
 _PAGES.globals |= {"make_grid": make_grid, "task_link": task_link}
 

@@ -83,7 +83,12 @@ class ResultsDataset:
             if time.monotonic() - self._read_at > (MIN_AGE_S if reload else MAX_AGE_S):
                 try:
                     self._snapshot = self._read()
-                except (_HTTP_ERROR, errors.HfHubHTTPError, errors.HFValidationError, OSError) as error:
+                except (
+                    _HTTP_ERROR,
+                    errors.HfHubHTTPError,
+                    errors.HFValidationError,
+                    OSError,
+                ) as error:
                     self._snapshot = replace(self._snapshot, problem=_explain(error))
                 # Set after reading, which may take long.
                 self._read_at = time.monotonic()
@@ -96,12 +101,18 @@ class ResultsDataset:
         if sha == self._snapshot.sha:
             return replace(self._snapshot, read_at=now, problem="")
         files: dict[str, RepoFile] = {}
-        for item in self._api.list_repo_tree(repo, repo_type="dataset", revision=sha, recursive=True):
+        for item in self._api.list_repo_tree(
+            repo, repo_type="dataset", revision=sha, recursive=True
+        ):
             if isinstance(item, RepoFile):
                 files[item.path] = item
             if len(files) > MAX_FILES:
                 raise OSError(f"{repo} has more than {MAX_FILES} files")
-        paths = {path: files[path].blob_id for path in files if re.fullmatch(r"verified/[^/]+\.json", path)}
+        paths = {
+            path: files[path].blob_id
+            for path in files
+            if re.fullmatch(r"verified/[^/]+\.json", path)
+        }
         known: dict[tuple[str, str], Record | str] = {}
         for path, blob in paths.items():
             if (path, blob) in self._known:
@@ -112,11 +123,17 @@ class ResultsDataset:
                 known[path, blob] = "too large"
         # A plain name has no character with a meaning in a pattern.
         if new := [path for path, blob in paths.items() if (path, blob) not in known]:
-            folder = Path(self._api.snapshot_download(repo, repo_type="dataset", revision=sha, allow_patterns=new))
+            folder = Path(
+                self._api.snapshot_download(
+                    repo, repo_type="dataset", revision=sha, allow_patterns=new
+                )
+            )
             known |= {(path, paths[path]): _read_record(folder / path) for path in new}
         self._known = known
         records = tuple(item for _, item in sorted(known.items()) if isinstance(item, Record))
-        skipped = tuple((path, item) for (path, _), item in sorted(known.items()) if isinstance(item, str))
+        skipped = tuple(
+            (path, item) for (path, _), item in sorted(known.items()) if isinstance(item, str)
+        )
         return Snapshot(repo, sha, now, records, skipped)
 
 
@@ -155,4 +172,8 @@ def _explain(error: Exception) -> str:
     if isinstance(error, errors.HFValidationError):
         return "LMRBENCH_RESULTS must have the form org/name"
     response = getattr(error, "response", None)
-    return f"the Hub answered {response.status_code}" if response is not None else "the Hub does not answer"
+    return (
+        f"the Hub answered {response.status_code}"
+        if response is not None
+        else "the Hub does not answer"
+    )

@@ -42,7 +42,9 @@ def rank_spreads(entries: Sequence[Entry], tasks: Sequence[str]) -> list[tuple[i
 def _differences(one: Entry, other: Entry, tasks: Sequence[str]) -> list[int]:
     """Return the differences of shares by instance, as multiples of a common denominator."""
     whole = min(math.lcm(one.samples, other.samples), max(1, _MAX_WORK // max(1, len(tasks)) ** 2))
-    shares = ([_reached(entry, name) * whole / entry.samples for name in tasks] for entry in (one, other))
+    shares = (
+        [_reached(entry, name) * whole / entry.samples for name in tasks] for entry in (one, other)
+    )
     return [round(mine - theirs) for mine, theirs in zip(*shares, strict=True)]
 
 

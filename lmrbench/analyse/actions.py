@@ -36,7 +36,9 @@ def analyse_actions(sessions: Sessions) -> Analysis:
     records: list[dict[str, Any]] = []
     for name, rows in models.items():
         for outcome, passed in OUTCOMES.items():
-            records += _shares(name, outcome, rows if passed is None else rows[rows["passed"] == passed])
+            records += _shares(
+                name, outcome, rows if passed is None else rows[rows["passed"] == passed]
+            )
     shares = pd.DataFrame(records)
     notes = _notes(sessions)
     numbers = {
@@ -46,7 +48,9 @@ def analyse_actions(sessions: Sessions) -> Analysis:
         "sessions": frame.to_dict("records"),
         "notes": notes,
     }
-    return Analysis("What agents do", [("Shares of actions", _table(shares))], notes, shares, numbers)
+    return Analysis(
+        "What agents do", [("Shares of actions", _table(shares))], notes, shares, numbers
+    )
 
 
 def _shares(model: str, outcome: str, frame: "pd.DataFrame") -> Iterator[dict[str, Any]]:
@@ -56,7 +60,9 @@ def _shares(model: str, outcome: str, frame: "pd.DataFrame") -> Iterator[dict[st
     sessions, counts = len(frame), frame[list(KINDS)]
     sums, drawn = counts.sum(), None
     if sessions >= MIN_SESSIONS:  # how often each session is drawn, for each draw
-        weights = np.random.default_rng(0).multinomial(sessions, np.full(sessions, 1 / sessions), DRAWS)
+        weights = np.random.default_rng(0).multinomial(
+            sessions, np.full(sessions, 1 / sessions), DRAWS
+        )
         drawn = weights @ counts.to_numpy(float)
     for place, kind in enumerate(KINDS) if sessions else ():
         low, high = (None, None)
@@ -64,7 +70,12 @@ def _shares(model: str, outcome: str, frame: "pd.DataFrame") -> Iterator[dict[st
             low, high = np.percentile(drawn[:, place] / drawn.sum(axis=1), [2.5, 97.5]).tolist()
         actions, total = int(sums[kind]), int(sums.sum())
         names = {"model": model, "outcome": outcome, "kind": kind}
-        numbers = {"sessions": sessions, "actions": actions, "total": total, "share": actions / total}
+        numbers = {
+            "sessions": sessions,
+            "actions": actions,
+            "total": total,
+            "share": actions / total,
+        }
         yield {**names, **numbers, "low": low, "high": high}
 
 
@@ -89,7 +100,9 @@ def _notes(sessions: Sessions) -> list[str]:
     if frame["passed"].notna().any():
         lines.append(f"Passed is by {sessions.outcome}.")
     if unknown := int(frame["passed"].isna().sum()):
-        lines.append(f"{plural(unknown, 'session has', 'sessions have')} no result: counted by model only.")
+        lines.append(
+            f"{plural(unknown, 'session has', 'sessions have')} no result: counted by model only."
+        )
     return [*lines, *sessions.notes]
 
 

@@ -77,10 +77,16 @@ def run_answers(
     scores = report.scores
     matched = match_labels(annotations, answers_by_key(scores))
     people, split = majorities(matched.labels)
-    frame = pd.DataFrame([row for score in scores for row in _rows(score, column(score, scores), people)])
+    frame = pd.DataFrame(
+        [row for score in scores for row in _rows(score, column(score, scores), people)]
+    )
     ungraded = int(frame[Level.REPRODUCED].isna().sum())
     remarks = [
-        (ungraded, "answer", "Incomplete: {} could not be graded (infra error); `lmrbench evaluate` tries again."),
+        (
+            ungraded,
+            "answer",
+            "Incomplete: {} could not be graded (infra error); `lmrbench evaluate` tries again.",
+        ),
         (len(split), "answer", "People are split evenly on {}, left out of what they say."),
         (len(matched.unknown), "label", "{} of answers that these runs do not have: left out."),
         (matched.ambiguous, "label", "{} that may mean several answers: left out."),
@@ -98,17 +104,31 @@ def rows_of_runs(runs: Sequence[str | Path], dataset: str | None = None) -> list
     return rows
 
 
-def _rows(score: ModelScore, group: str, people: Mapping[AnswerKey, str]) -> Iterator[dict[str, Any]]:
+def _rows(
+    score: ModelScore, group: str, people: Mapping[AnswerKey, str]
+) -> Iterator[dict[str, Any]]:
     for instance in sorted(score.scope):
         row = {"group": group, "instance_id": instance, "paper": None, "is_there": True}
         answers = score.answers.get(instance, [])
         for answer in answers:
             infra = answer.status == Status.INFRA_ERROR
             for level in Level:
-                row[str(level)] = None if infra else "passed" if reaches(answer.outcome, level) else "failed"
+                row[str(level)] = (
+                    None if infra else "passed" if reaches(answer.outcome, level) else "failed"
+                )
             judged = answer.judged or ""
-            empty = judged.startswith(NOT_JUDGED) or (answer.status == Status.MALFORMED and not judged)
+            empty = judged.startswith(NOT_JUDGED) or (
+                answer.status == Status.MALFORMED and not judged
+            )
             row[JUDGE] = judged if judged in BEST_FIRST else NOTHING if empty else None
             yield {**row, PEOPLE: people.get(AnswerKey(instance, *score.key, answer.sample))}
-        for _ in range(len(answers), score.samples):  # every instance weighs the same, as in the report
-            yield {**row, **dict.fromkeys(map(str, Level), "failed"), JUDGE: NOTHING, PEOPLE: None, "is_there": False}
+        for _ in range(
+            len(answers), score.samples
+        ):  # every instance weighs the same, as in the report
+            yield {
+                **row,
+                **dict.fromkeys(map(str, Level), "failed"),
+                JUDGE: NOTHING,
+                PEOPLE: None,
+                "is_there": False,
+            }

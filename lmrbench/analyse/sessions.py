@@ -52,7 +52,9 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_WRITERS = _words("patch cp mv rm rmdir mkdir touch ln chmod ed ex truncate dd install apply_patch black autopep8")
+_WRITERS = _words(
+    "patch cp mv rm rmdir mkdir touch ln chmod ed ex truncate dd install apply_patch black autopep8"
+)
 _READERS = _words(
     """
     cat head tail less more nl tac grep egrep fgrep rg ag find fd ls tree wc stat file du df pwd cd echo printf awk sed
@@ -61,15 +63,21 @@ _READERS = _words(
     nproc free history man help ulimit read tee git
     """
 )
-_GIT_WRITES = _words("apply am checkout restore reset stash commit add rm mv revert merge cherry-pick init")
+_GIT_WRITES = _words(
+    "apply am checkout restore reset stash commit add rm mv revert merge cherry-pick init"
+)
 #: Words that may stand before a program.
-_PREFIXES = _words("sudo time timeout nice nohup env command exec xargs then do else if while until ! { (")
+_PREFIXES = _words(
+    "sudo time timeout nice nohup env command exec xargs then do else if while until ! { ("
+)
 _BLOCKS = _words("fi done } ) esac for case in function")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 #: Output into no file, or into one that does not stay.
 _NOT_KEPT = re.compile(r"\d?>&\d|&?>{1,2}\|?\s*(?:/dev/|/tmp/)\S*")
 _BEFORE = re.compile(r"\w+=|-|\d")
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^\s*\2\s*$|\Z)", re.DOTALL | re.MULTILINE)
+_HEREDOC = re.compile(
+    r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^\s*\2\s*$|\Z)", re.DOTALL | re.MULTILINE
+)
 #: Arithmetic and tests of the shell, where `>` compares.
 _COMPARISON = re.compile(r"\$?\(\([^\n]*?\)\)|\[\[ [^\n]*? \]\]|\\>")
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
@@ -102,7 +110,9 @@ def original_sessions() -> Sessions:
     frame["session"] = frame["paper"].astype(str)
     note = "A session works on all functions of its paper, and has passed if the unit tests of all of them passed."
     source = "the original's sessions of OpenHands (actions.csv)"
-    return Sessions(source, "unit tests", frame[["model", "session", "passed", *KINDS, EXCLUDED]], [note])
+    return Sessions(
+        source, "unit tests", frame[["model", "session", "passed", *KINDS, EXCLUDED]], [note]
+    )
 
 
 def run_sessions(runs: Sequence[str | Path], level: Level = Level.REPRODUCED) -> Sessions:
@@ -120,14 +130,20 @@ def run_sessions(runs: Sequence[str | Path], level: Level = Level.REPRODUCED) ->
                 answers[AnswerKey.of(row).row] = _session(row, folder, level)
     where, rows = ", ".join(map(str, runs)), [session for session in answers.values() if session]
     if not answers:
-        raise InputError(f"{where}: holds no answer of an agent; evaluate what `lmrbench agent run` wrote")
+        raise InputError(
+            f"{where}: holds no answer of an agent; evaluate what `lmrbench agent run` wrote"
+        )
     if not rows:
         raise InputError(
             f"{where}: no session of an agent found for {plural(len(answers), 'answer')} of agents; trajectories stand "
             "beside the predictions that were evaluated"
         )
     left_out = plural(len(answers) - len(rows), "answer")
-    notes = [f"Left out: {left_out} without a trajectory of a known format."] if len(answers) > len(rows) else []
+    notes = (
+        [f"Left out: {left_out} without a trajectory of a known format."]
+        if len(answers) > len(rows)
+        else []
+    )
     return Sessions(where, str(level), pd.DataFrame(rows), notes)
 
 
@@ -135,7 +151,11 @@ def _session(row: ResultRow, folder: Path, level: Level) -> dict[str, Any] | Non
     """Return the row of an answer's session; None without a known trajectory."""
     name = f"{row['instance_id']}-{row['sample']}"
     # A stranger's run may contain any name of an instance.
-    actions = count_actions(folder / name) if "/" not in name and not name.startswith(".") else Counter[str]()
+    actions = (
+        count_actions(folder / name)
+        if "/" not in name and not name.startswith(".")
+        else Counter[str]()
+    )
     if not any(actions[kind] for kind in KINDS):
         return None
     reached = reaches(outcome(row["status"], row["core_status"]), level)
@@ -156,7 +176,9 @@ def count_actions(folder: Path) -> Counter[str]:
     for path in sorted((*folder.rglob("*.json"), *folder.rglob("*.jsonl"))):
         for value in _values(path):
             if isinstance(value.get("messages"), list):
-                counts.update(kind for message in value["messages"] for kind in _of_message(message))
+                counts.update(
+                    kind for message in value["messages"] for kind in _of_message(message)
+                )
             elif "kind" in value and "source" in value:
                 counts.update(_of_event(value))
     return counts

@@ -55,7 +55,9 @@ class Fit(NamedTuple):
     """The reason for a missing estimate."""
 
 
-def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_by: str = "") -> Analysis:
+def analyse_structure(
+    answers: Answers, rows: Sequence[DatasetRow] = (), solved_by: str = ""
+) -> Analysis:
     """Regress success on structure.
 
     Args:
@@ -72,18 +74,28 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
 
     frame, remarks = _measured(answers, rows, solved_by)
     rates = frame.groupby("group", sort=False)["solved"].mean()
-    if rates.between(0, 1, inclusive="neither").any():  # a dummy would explain a group with one outcome by itself
+    if rates.between(
+        0, 1, inclusive="neither"
+    ).any():  # a dummy would explain a group with one outcome by itself
         for group, rate in rates[(rates == 0) | (rates == 1)].items():
-            remarks.append(f"Left out: {group}, with {'all' if rate else 'none'} of its answers solved.")
+            remarks.append(
+                f"Left out: {group}, with {'all' if rate else 'none'} of its answers solved."
+            )
         frame = frame[frame["group"].map(rates).between(0, 1, inclusive="neither")]
     used = frame[list(MEASURES)].dropna(axis="columns")
     mean, spread = used.mean(), used.std(ddof=0)
-    remarks += [f"{name} is left out: it is the same for all answers." for name in used if not spread[name]]
+    remarks += [
+        f"{name} is left out: it is the same for all answers." for name in used if not spread[name]
+    ]
     if lacking := [name for name in MEASURES if name not in used]:
         remarks.append(f"The data lacks: {', '.join(lacking)}.")
     frame = frame.assign(**((used - mean) / spread.replace(0, 1)))
     fit = fit_logit(frame, [name for name in used if spread[name]])
-    size = {"answers": len(frame), "solved": int(frame["solved"].sum()), "papers": frame["paper"].nunique()}
+    size = {
+        "answers": len(frame),
+        "solved": int(frame["solved"].sum()),
+        "papers": frame["paper"].nunique(),
+    }
     reference = str(frame["group"].iloc[0])
     notes = [*_notes(answers, fit, size, reference, solved_by), *remarks, *answers.notes]
     measures = {name: {"mean": float(mean[name]), "sd": float(spread[name])} for name in used}
@@ -103,30 +115,42 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
         "terms": list(fit.terms),
         "notes": notes,
     }
-    return Analysis("Repository structure and success", tables, notes, pd.DataFrame(fit.terms), numbers)
+    return Analysis(
+        "Repository structure and success", tables, notes, pd.DataFrame(fit.terms), numbers
+    )
 
 
-def _measured(answers: Answers, rows: Sequence[DatasetRow], solved_by: str) -> tuple["pd.DataFrame", list[str]]:
+def _measured(
+    answers: Answers, rows: Sequence[DatasetRow], solved_by: str
+) -> tuple["pd.DataFrame", list[str]]:
     """Return the answers with group, paper, solved (0 or 1) and measures; and remarks on those left out."""
     import pandas as pd
 
     measured, empty = original_measures() if answers.is_original else (task_measures(rows), [])
     papers = {row["instance_id"]: row["paper_url"] for row in rows}
-    rated = answers.frame[answers.frame["is_there"]].replace({solved_by: NOTHING}, None).dropna(subset=solved_by)
+    rated = (
+        answers.frame[answers.frame["is_there"]]
+        .replace({solved_by: NOTHING}, None)
+        .dropna(subset=solved_by)
+    )
     rated["solved"] = rated[solved_by].isin(["passed", "CC"]).astype(int)
     rated["paper"] = rated["paper"].fillna(rated["instance_id"].map(papers))
     owner = rated["paper" if answers.is_original else "instance_id"]
     measures = pd.DataFrame([measured.get(name, {}) for name in owner], rated.index, MEASURES)
     frame = rated.join(measures).dropna(subset=DEPTH)
     if frame.empty:
-        raise InputError(f"{answers.source}: no answer has a result by {solved_by}: there is nothing to explain")
+        raise InputError(
+            f"{answers.source}: no answer has a result by {solved_by}: there is nothing to explain"
+        )
     remarks = []
     if absent := int((~answers.frame["is_there"]).sum()):
         remarks.append(f"Left out: {plural(absent, 'answer')} missing from the runs.")
     if unmeasured := len(rated) - len(frame):
         missing = empty or sorted(set(rated["instance_id"]) - set(frame["instance_id"]))
         where = "structure.csv has" if answers.is_original else "There are"
-        remarks.append(f"{where} no measures of {', '.join(missing)}: {plural(unmeasured, 'answer')} left out.")
+        remarks.append(
+            f"{where} no measures of {', '.join(missing)}: {plural(unmeasured, 'answer')} left out."
+        )
     return frame, remarks
 
 
@@ -141,7 +165,9 @@ def fit_logit(frame: "pd.DataFrame", measures: Sequence[str]) -> Fit:
 
     if frame["solved"].nunique() < 2:
         every = "all" if frame["solved"].any() else "none"
-        return Fit(problem=f"{every} of {plural(len(frame), 'answer')} solved: there is nothing to explain")
+        return Fit(
+            problem=f"{every} of {plural(len(frame), 'answer')} solved: there is nothing to explain"
+        )
     groups = list(frame["group"].unique())
     frame = frame.assign(group=pd.Categorical(frame["group"], groups))
     names = {"Intercept": INTERCEPT, **{f"Q('{name}')": name for name in measures}}
@@ -188,7 +214,9 @@ def _table(fit: Fit) -> Table:
     return list(cells), [[text.format(**term) for text in cells.values()] for term in fit.terms]
 
 
-def _notes(answers: Answers, fit: Fit, size: dict[str, int], reference: str, solved_by: str) -> list[str]:
+def _notes(
+    answers: Answers, fit: Fit, size: dict[str, int], reference: str, solved_by: str
+) -> list[str]:
     """Return how the model was estimated, and reasons not to trust it."""
     quality = f", McFadden's pseudo R2 {fit.pseudo_r2:.3f}" if fit.pseudo_r2 is not None else ""
     lines = [
@@ -252,7 +280,9 @@ def goal_length(source: str, function: str) -> int:
 
 def original_measures() -> tuple[dict[str, dict[str, float]], list[str]]:
     """Return the measures in structure.csv by number of paper, and the folders without measures."""
-    frame = facts.structures()  # two of the empty ones stand under another paper's number (10 under 1, 21 under 2)
+    frame = (
+        facts.structures()
+    )  # two of the empty ones stand under another paper's number (10 under 1, 21 under 2)
     names = {"average_directory_depth": DEPTH, "average_branch_factor": BRANCHES}
     measured = frame[frame["files"] > 0].rename(columns=names).set_index("paper")[[DEPTH, BRANCHES]]
     measures = {str(paper): row for paper, row in measured.to_dict("index").items()}

@@ -43,20 +43,40 @@ def make_tables(answers: Answers) -> Analysis:
     for group, rows in groups.items():
         for rater in (*answers.measures, JUDGE, PEOPLE):
             cells |= {(group, rater, label): share for label, share in _shares(rater, rows)}
-        for first, second in [(JUDGE, PEOPLE), *itertools.product(answers.measures, (JUDGE, PEOPLE))]:
+        for first, second in [
+            (JUDGE, PEOPLE),
+            *itertools.product(answers.measures, (JUDGE, PEOPLE)),
+        ]:
             rated = rows[["instance_id", first, second]].replace(NOTHING, None).dropna()
             if len(rated):
-                pairs.append((group, PairAgreement(first, second, list(rated.itertuples(index=False, name=None)))))
+                pairs.append(
+                    (
+                        group,
+                        PairAgreement(
+                            first, second, list(rated.itertuples(index=False, name=None))
+                        ),
+                    )
+                )
     categories = [(group, pair) for group, pair in pairs if pair.first == JUDGE]
     for group, pair in categories:
-        cells |= {(group, BOTH, "agreement"): pair.agreement, (group, BOTH, "conflict"): pair.conflicts}
-    confusion = Counter((people, judge) for _, pair in categories[-1:] for _, judge, people in pair.labels)
+        cells |= {
+            (group, BOTH, "agreement"): pair.agreement,
+            (group, BOTH, "conflict"): pair.conflicts,
+        }
+    confusion = Counter(
+        (people, judge) for _, pair in categories[-1:] for _, judge, people in pair.labels
+    )
     binary = [(group, pair.binary) for group, pair in pairs]
     names = "group", "rater", "label"
-    records = [{**dict(zip(names, cell, strict=True)), **_numbers(share)} for cell, share in cells.items()]
+    records = [
+        {**dict(zip(names, cell, strict=True)), **_numbers(share)} for cell, share in cells.items()
+    ]
     notes = _notes(answers, confusion)
     tables = [
-        *((f"Table 2: accuracy ({name})", _share_table(cells, name, ["passed"])) for name in answers.measures),
+        *(
+            (f"Table 2: accuracy ({name})", _share_table(cells, name, ["passed"]))
+            for name in answers.measures
+        ),
         ("Table 2: the judge's categories", _share_table(cells, JUDGE, BEST_FIRST)),
         ("Table 2: people's categories", _share_table(cells, PEOPLE, BEST_FIRST)),
         ("Agreement between the judge and people", _category_table(categories)),
@@ -69,11 +89,15 @@ def make_tables(answers: Answers) -> Analysis:
         "cells": records,
         "categories": [_pair_dict(*pair) for pair in categories],
         "binary": [_pair_dict(*pair) for pair in binary],
-        "confusion": [{"people": a, "judge": b, "answers": n} for (a, b), n in sorted(confusion.items())],
+        "confusion": [
+            {"people": a, "judge": b, "answers": n} for (a, b), n in sorted(confusion.items())
+        ],
         "notes": notes,
     }
     shown = [(title, table) for title, table in tables if table[1]]
-    return Analysis("Accuracy, categories and agreement", shown, notes, pd.DataFrame(records), numbers)
+    return Analysis(
+        "Accuracy, categories and agreement", shown, notes, pd.DataFrame(records), numbers
+    )
 
 
 def _shares(rater: str, rows: "pd.DataFrame") -> Iterator[tuple[str, Share]]:
@@ -95,7 +119,10 @@ def _share_table(cells: Cells, rater: str, labels: Sequence[str]) -> Table:
 
 
 def _category_table(pairs: Sequence[tuple[str, PairAgreement]]) -> Table:
-    rows = [[group, *_agreement(pair), pair.conflicts.fraction, pair.conflicts.bounds] for group, pair in pairs]
+    rows = [
+        [group, *_agreement(pair), pair.conflicts.fraction, pair.conflicts.bounds]
+        for group, pair in pairs
+    ]
     return ["model", "agreement", "95%", "kappa", "conflicts", "95%"], rows
 
 
@@ -112,7 +139,9 @@ def _agreement(pair: PairAgreement) -> list[str]:
 
 def _notes(answers: Answers, confusion: Mapping[tuple[str, str], int]) -> list[str]:
     """Return explanations of the tables' terms, and of missing data."""
-    lines = [f"Counted from {answers.source}. Intervals are Wilson's 95% intervals, with the number of instances as n."]
+    lines = [
+        f"Counted from {answers.source}. Intervals are Wilson's 95% intervals, with the number of instances as n."
+    ]
     if answers.is_original:
         lines += facts.UNPUBLISHED
     else:
@@ -121,14 +150,28 @@ def _notes(answers: Answers, confusion: Mapping[tuple[str, str], int]) -> list[s
             "answer passed nothing. The judge's are as in `lmrbench report`, people's of what they labelled."
         )
     if confusion:
-        lines.append("Agreement: the same category of three. Conflict: one says CC and the other LI.")
+        lines.append(
+            "Agreement: the same category of three. Conflict: one says CC and the other LI."
+        )
     return [*lines, *answers.notes]
 
 
 def _numbers(share: Share) -> dict[str, Any]:
     low, high = share.interval
-    return {"part": share.part, "whole": share.whole, "share": share.value, "low": low, "high": high}
+    return {
+        "part": share.part,
+        "whole": share.whole,
+        "share": share.value,
+        "low": low,
+        "high": high,
+    }
 
 
 def _pair_dict(group: str, pair: PairAgreement) -> dict[str, Any]:
-    return {"group": group, "first": pair.first, "second": pair.second, **_numbers(pair.agreement), "kappa": pair.kappa}
+    return {
+        "group": group,
+        "first": pair.first,
+        "second": pair.second,
+        **_numbers(pair.agreement),
+        "kappa": pair.kappa,
+    }

@@ -17,7 +17,11 @@ from .run import Run, open_run, write_report
 
 @keywords(SamplingSettings)
 def generate(
-    model: str, out: str | Path = "predictions.jsonl", *, progress: Progress | None = None, **settings: Any
+    model: str,
+    out: str | Path = "predictions.jsonl",
+    *,
+    progress: Progress | None = None,
+    **settings: Any,
 ) -> sampling.SamplingSummary:
     """Ask a model for answers and append each to the predictions as soon as it arrives.
 
@@ -35,7 +39,9 @@ def generate(
         InfraError: the account has no credit left.
     """
     chosen = SamplingSettings.of(**dict(settings, model=model, out=out))
-    return sampling.sample(chosen, load_rows(chosen.dataset, chosen.config, chosen.instances), progress)
+    return sampling.sample(
+        chosen, load_rows(chosen.dataset, chosen.config, chosen.instances), progress
+    )
 
 
 @keywords(AgentSettings)
@@ -61,11 +67,15 @@ def run_agent(
         InfraError: there is no Docker, or no image of the tasks.
     """
     chosen = AgentSettings.of(**dict(settings, agent=agent, model=model, out=out))
-    return agent_runs.run_agent(chosen, load_rows(chosen.dataset, chosen.config, chosen.instances), progress)
+    return agent_runs.run_agent(
+        chosen, load_rows(chosen.dataset, chosen.config, chosen.instances), progress
+    )
 
 
 @keywords(JudgeSettings)
-def judge(run: Run | str | Path, model: str, *, progress: Progress | None = None, **settings: Any) -> Run:
+def judge(
+    run: Run | str | Path, model: str, *, progress: Progress | None = None, **settings: Any
+) -> Run:
     """Have a language model judge the answers of a run: completely correct, subtle errors, or wrong logic.
 
     The key is OPENAI_API_KEY. Judgements are added to the run folder one by one; repeat the call to resume. Works

@@ -78,7 +78,10 @@ class Run:
         for row in self.results():
             judgement = judgements.get(AnswerKey.of(row).question)
             answer = ScoredAnswer.of(row, judgement)
-            record: dict[str, Any] = {**row, **{str(level): reaches(answer.outcome, level) for level in Level}}
+            record: dict[str, Any] = {
+                **row,
+                **{str(level): reaches(answer.outcome, level) for level in Level},
+            }
             record["judge"] = str(judgement.category) if judgement and judgement.category else None
             if facts["difficulties"]:
                 record["difficulty"] = facts["difficulties"].get(row["instance_id"])
@@ -127,10 +130,14 @@ def log_bad_rows(bad: Sequence[BadRow], where: str = "") -> None:
     for row in bad[:MAX_NAMED]:
         _log.warning("bad row: %s", row)
     if len(bad) > MAX_NAMED:
-        _log.warning("%s%s", plural(len(bad) - MAX_NAMED, "more bad row"), where and f"; see {where}")
+        _log.warning(
+            "%s%s", plural(len(bad) - MAX_NAMED, "more bad row"), where and f"; see {where}"
+        )
 
 
-def report(*runs: Run | str | Path, judge_model: str | None = None, labels: str | Path | None = None) -> "Report":
+def report(
+    *runs: Run | str | Path, judge_model: str | None = None, labels: str | Path | None = None
+) -> "Report":
     """Compare runs: reproduced and robust by model, category and instance; a paired test for each pair of models.
 
     Args:

@@ -102,7 +102,9 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
         arguments: dict[str, Any] = {"instances": instances, "workers": workers, "seeds": seeds}
         checked = _Checked.of(**arguments, timeout_scale=timeout_scale)
         try:
-            self._rows = select(load_rows(dataset, config, checked.instances), checked.instances, ())
+            self._rows = select(
+                load_rows(dataset, config, checked.instances), checked.instances, ()
+            )
             self._frames = {name: _chosen(row, checked.seeds) for name, row in self._rows.items()}
         except LoadError as error:
             raise InputError(str(error)) from error
@@ -134,7 +136,9 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
         futures = self._submit(rows)
         try:
             return [future.result() for future in futures]
-        except BaseException:  # such as Ctrl-C: the next call must not wait for answers that nobody wants any more
+        except (
+            BaseException
+        ):  # such as Ctrl-C: the next call must not wait for answers that nobody wants any more
             for future in futures:
                 future.cancel()
             raise
@@ -164,7 +168,9 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
 
     def _submit(self, rows: Iterable[Mapping[str, Any]]) -> list[Future[Score]]:
         if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
-            raise ArgumentError("rows", f"must be a list of prediction rows, not {reprlib.repr(rows)}")
+            raise ArgumentError(
+                "rows", f"must be a list of prediction rows, not {reprlib.repr(rows)}"
+            )
         if os.getpid() != self._process:  # a fork has neither the threads nor the connections
             raise InputError(f"process {self._process} made this Scorer: {_OWN_PROCESS}")
         if self._stop.is_set():
@@ -191,8 +197,12 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             if forms == ["files"] and isinstance(values[0], Mapping):
                 values = [*values[0].values()]
             if len(forms) != 1 or not all(isinstance(text, str | None) for text in values):
-                columns = ", ".join(f"{name} ({type(value).__name__})" for name, value in row.items())
-                raise InputError(f"{place}: needs text in exactly one of {', '.join(FORMS)}; it has {columns}")
+                columns = ", ".join(
+                    f"{name} ({type(value).__name__})" for name, value in row.items()
+                )
+                raise InputError(
+                    f"{place}: needs text in exactly one of {', '.join(FORMS)}; it has {columns}"
+                )
         found = prediction_of(place, named, self._rows.keys())
         if isinstance(found, BadRow):
             raise InputError(str(found))
@@ -227,9 +237,15 @@ def _chosen(row: DatasetRow, seeds: Sequence[int]) -> list[Frame]:
     known = row["tests"]["seeds"]
     varying = {case["name"] for case in row["tests"]["cases"] if case["varies"]}
     if unknown := [seed for seed in seeds if isinstance(seed, bool) or seed not in known]:
-        raise ArgumentError("seeds", f"{row['instance_id']} has no seed {unknown[0]!r}; it has {known}")
+        raise ArgumentError(
+            "seeds", f"{row['instance_id']} has no seed {unknown[0]!r}; it has {known}"
+        )
     try:
         frames = read_expected(row)
     except StreamError as error:
-        raise InputError(f"{row['instance_id']}: {error}; build or load the dataset again") from error
-    return [frame for frame in frames if not seeds or frame.seed in seeds or frame.case not in varying]
+        raise InputError(
+            f"{row['instance_id']}: {error}; build or load the dataset again"
+        ) from error
+    return [
+        frame for frame in frames if not seeds or frame.seed in seeds or frame.case not in varying
+    ]

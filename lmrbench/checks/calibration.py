@@ -74,25 +74,50 @@ class Calibration:
     @property
     def kappa(self) -> float | None:
         """Cohen's kappa of CC / not CC, where only one of the two is right."""
-        decided = [item for item in self.rated if item.expected == ("CC",) or "CC" not in item.expected]
-        return kappa(cross_table(["CC" in i.expected for i in decided], [i.category == "CC" for i in decided]))
+        decided = [
+            item for item in self.rated if item.expected == ("CC",) or "CC" not in item.expected
+        ]
+        return kappa(
+            cross_table(
+                ["CC" in i.expected for i in decided], [i.category == "CC" for i in decided]
+            )
+        )
 
     @property
     def _by_kind(self) -> dict[str, list[Rated]]:
-        kinds = {kind: [item for item in self.rated if item.kind == kind] for kind in EXPECTED[self.track]}
+        kinds = {
+            kind: [item for item in self.rated if item.kind == kind]
+            for kind in EXPECTED[self.track]
+        }
         return {kind: items for kind, items in kinds.items() if items}
 
     def tables(self) -> list[tuple[str, Table]]:
         """Return the titles and tables for the terminal."""
         measures = [[name, share.fraction, share.bounds] for name, share in self.measures.items()]
-        measures.append(["Cohen's kappa, CC / not CC", "-" if self.kappa is None else f"{self.kappa:.2f}", "-"])
+        measures.append(
+            ["Cohen's kappa, CC / not CC", "-" if self.kappa is None else f"{self.kappa:.2f}", "-"]
+        )
         kinds = []
         for kind, items in self._by_kind.items():
-            counts, share = Counter(item.category for item in items), Share.of(item.is_expected for item in items)
+            counts, share = (
+                Counter(item.category for item in items),
+                Share.of(item.is_expected for item in items),
+            )
             cells = [str(counts[name]) for name in BEST_FIRST]
-            kinds.append([kind, " or ".join(items[0].expected), *cells, share.fraction, share.bounds])
-        header = ["variants", "expected", *(f"judge: {name}" for name in BEST_FIRST), "as expected", "95%"]
-        return [("Measures", (["measure", "value", "95%"], measures)), ("By kind of variant", (header, kinds))]
+            kinds.append(
+                [kind, " or ".join(items[0].expected), *cells, share.fraction, share.bounds]
+            )
+        header = [
+            "variants",
+            "expected",
+            *(f"judge: {name}" for name in BEST_FIRST),
+            "as expected",
+            "95%",
+        ]
+        return [
+            ("Measures", (["measure", "value", "95%"], measures)),
+            ("By kind of variant", (header, kinds)),
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """Return all numbers, for JSON."""
@@ -106,7 +131,10 @@ class Calibration:
             **{name.replace(" ", "_"): share.as_dict() for name, share in self.measures.items()},
             "kappa": self.kappa,
             "kinds": {
-                kind: {"expected": items[0].expected, "judge": Counter(item.category for item in items)}
+                kind: {
+                    "expected": items[0].expected,
+                    "judge": Counter(item.category for item in items),
+                }
                 for kind, items in self._by_kind.items()
             },
         }
@@ -122,7 +150,9 @@ def find_variants(
     """
     if track not in EXPECTED:
         raise ArgumentError("track", f"must be {' or '.join(EXPECTED)}, not {track!r}")
-    check_instances(instances, {item.instance_id for task in tasks for item in task.implementations})
+    check_instances(
+        instances, {item.instance_id for task in tasks for item in task.implementations}
+    )
     variants = []
     for task in tasks:
         for item in task.implementations:
@@ -131,7 +161,9 @@ def find_variants(
                 for path in paths[:: max(1, len(paths) // each) if each else 1][:each]:
                     if text := read_variant(path):
                         name = f"{kind}/{path.stem}"
-                        variants.append(Prediction(item.instance_id, name, "function", text, track=track))
+                        variants.append(
+                            Prediction(item.instance_id, name, "function", text, track=track)
+                        )
     if not variants:
         fix = "the installed package has none: in a clone of the repository, add --benchmark benchmark"
         raise ArgumentError("benchmark", f"there are no variants of these tasks; {fix}")
@@ -146,8 +178,12 @@ def calibrate(
 ) -> tuple[Calibration, JudgeSummary]:
     """Let a judge judge variants of one track in the folder `settings.run`; the same call again resumes."""
     folder = RunFolder(settings.run)
-    if folder.exists or any(item.model.partition("/")[0] not in EXPECTED[PAPER] for item in folder.predictions):
-        raise ArgumentError("run", f"{settings.run}: holds answers that are not variants; choose another folder")
+    if folder.exists or any(
+        item.model.partition("/")[0] not in EXPECTED[PAPER] for item in folder.predictions
+    ):
+        raise ArgumentError(
+            "run", f"{settings.run}: holds answers that are not variants; choose another folder"
+        )
     settings.run.mkdir(parents=True, exist_ok=True)
     folder.predictions.write(variants)
     summary = judge_predictions(settings, {row["instance_id"]: row for row in rows}, progress)

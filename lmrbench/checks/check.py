@@ -142,7 +142,9 @@ def plan(task: Task, item: Instance, references: ReferenceLines, proofs: Mapping
         notes += [Finding(**vars(problem)) for problem in problems]
     checked = Plan(task, item, [*findings, *notes], row, proof_of(task, item, row))
     if checked.is_sound and proofs.get(item.instance_id) == checked.proof:
-        before = Finding.of(item.instance_id, BEFORE, "", "unchanged since; --again repeats the check")
+        before = Finding.of(
+            item.instance_id, BEFORE, "", "unchanged since; --again repeats the check"
+        )
         return Plan(task, item, [before], result="ok, checked before")
     checked.trials = list(make_trials(task, item))
     return checked
@@ -160,10 +162,15 @@ def _jobs(plans: Iterable[Plan], sandbox: Sandbox) -> Iterator[Job]:
         if not all(checked.item.configuration.is_altered for checked in own):
             jobs.append(Job(own, partial(_check_repository, task, sandbox, image)))
         for checked in own:
-            jobs += [Job([checked], partial(_run_trial, checked, trial, sandbox, image)) for trial in checked.trials]
+            jobs += [
+                Job([checked], partial(_run_trial, checked, trial, sandbox, image))
+                for trial in checked.trials
+            ]
             jobs.append(Job([checked], partial(_repeat, checked, sandbox, image)))
             if checked.item.tables:
-                jobs.append(Job([checked], partial(_check_tables, task, checked.item, sandbox, image)))
+                jobs.append(
+                    Job([checked], partial(_check_tables, task, checked.item, sandbox, image))
+                )
         for job in jobs:
             for checked in job.plans:
                 checked.open_jobs += 1
@@ -183,7 +190,10 @@ def _check_tables(task: Task, item: Instance, sandbox: Sandbox, image: str) -> l
 def _repeat(checked: Plan, sandbox: Sandbox, image: str) -> list[Finding]:
     assert checked.row
     errors = repetition_errors(checked.row, checked.task.golden_repo(checked.item), sandbox, image)
-    return [Finding.of(checked.item.instance_id, f"golden, {name}", error) for name, error in errors.items()]
+    return [
+        Finding.of(checked.item.instance_id, f"golden, {name}", error)
+        for name, error in errors.items()
+    ]
 
 
 def _run_trial(checked: Plan, trial: Trial, sandbox: Sandbox, image: str) -> list[Finding]:

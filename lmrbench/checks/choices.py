@@ -28,12 +28,16 @@ def choice_problems(row: DatasetRow) -> Iterator[Problem]:
     for choice in choices:
         where = f"choices/{choice['name']}"
         if not choice["cases"]:
-            yield Problem(row["instance_id"], where, "no case tests its functions alone; add one (@goal)")
+            yield Problem(
+                row["instance_id"], where, "no case tests its functions alone; add one (@goal)"
+            )
             continue
         frames = {option["name"]: option_frames(choice, option) for option in choice["options"]}
         for one, other in itertools.combinations(frames, 2):
             if seeds := _equal_seeds(frames[one], frames[other], declared):
-                message = f"{one} and {other} give equal outputs on seed {seeds[0]}; widen its cases"
+                message = (
+                    f"{one} and {other} give equal outputs on seed {seeds[0]}; widen its cases"
+                )
                 yield Problem(row["instance_id"], where, message)
         here = [frame for frame in own if frame.case in choice["cases"]]
         if case := _changed(frames[choice["stated"]], here, declared):
@@ -43,31 +47,43 @@ def choice_problems(row: DatasetRow) -> Iterator[Problem]:
 
 
 def _dependent(
-    instance: str, choice: RowChoice, choices: Sequence[RowChoice], declared: Mapping[str, DeclaredCase]
+    instance: str,
+    choice: RowChoice,
+    choices: Sequence[RowChoice],
+    declared: Mapping[str, DeclaredCase],
 ) -> Iterator[Problem]:
     """Yield the options of a choice that change the cases of another one."""
     recorded = {option["name"]: unpack_frames(option["expected"]) for option in choice["options"]}
     for other in (other for other in choices if other["name"] != choice["name"]):
-        published = [frame for frame in recorded[choice["published"]] if frame.case in other["cases"]]
+        published = [
+            frame for frame in recorded[choice["published"]] if frame.case in other["cases"]
+        ]
         for option, frames in recorded.items():
             if case := _changed(published, frames, declared):
                 message = f"{option} changes case_{case}, which tests {other['name']}; test {other['name']} alone there"
                 yield Problem(instance, f"choices/{choice['name']}", message)
 
 
-def _equal_seeds(one: Sequence[Frame], other: Sequence[Frame], declared: Mapping[str, DeclaredCase]) -> list[int]:
+def _equal_seeds(
+    one: Sequence[Frame], other: Sequence[Frame], declared: Mapping[str, DeclaredCase]
+) -> list[int]:
     """Return the seeds on which two recordings agree in all cases."""
     left, right = _by_case(one), _by_case(other)
     varying = [case for case in left if declared[case]["varies"]] or [*left]
     return [
         seed
         for seed in sorted({frame.seed for frame in (*one, *other)})
-        if not any(_differs(_on(left[case], seed), _on(right[case], seed), declared) for case in varying)
+        if not any(
+            _differs(_on(left[case], seed), _on(right[case], seed), declared) for case in varying
+        )
     ]
 
 
 def _by_case(frames: Sequence[Frame]) -> dict[str, list[Frame]]:
-    return {case: [frame for frame in frames if frame.case == case] for case in sorted({f.case for f in frames})}
+    return {
+        case: [frame for frame in frames if frame.case == case]
+        for case in sorted({f.case for f in frames})
+    }
 
 
 def _on(frames: Sequence[Frame], seed: int) -> Frame:
@@ -75,7 +91,9 @@ def _on(frames: Sequence[Frame], seed: int) -> Frame:
     return next((frame for frame in frames if frame.seed == seed), frames[0])
 
 
-def _changed(one: Sequence[Frame], other: Sequence[Frame], declared: Mapping[str, DeclaredCase]) -> str:
+def _changed(
+    one: Sequence[Frame], other: Sequence[Frame], declared: Mapping[str, DeclaredCase]
+) -> str:
     """Return the first case in which two recordings differ; empty if there is none."""
     known = {(frame.case, frame.seed): frame for frame in other}
     for frame in one:
@@ -88,7 +106,9 @@ def _changed(one: Sequence[Frame], other: Sequence[Frame], declared: Mapping[str
 def _differs(one: Frame, other: Frame, declared: Mapping[str, DeclaredCase]) -> bool:
     if one.payload == other.payload:  # as almost always
         return False
-    return bool(first_difference(decode(one.payload), decode(other.payload), Comparison(declared[one.case])))
+    return bool(
+        first_difference(decode(one.payload), decode(other.payload), Comparison(declared[one.case]))
+    )
 
 
 def option_problems(task: Task) -> Iterator[Problem]:
@@ -99,10 +119,20 @@ def option_problems(task: Task) -> Iterator[Problem]:
             where = f"choices/{choice.name}/{option}"
             for function in choice.functions:
                 if _signature(reference, function) != _signature(code, function):
-                    yield Problem(task.name, f"{where}.py", f"{function}: another signature than the reference's")
-            stated = {float(number.replace(",", "")) for number in _NUMBER.findall(choice.texts[option])}
+                    yield Problem(
+                        task.name,
+                        f"{where}.py",
+                        f"{function}: another signature than the reference's",
+                    )
+            stated = {
+                float(number.replace(",", "")) for number in _NUMBER.findall(choice.texts[option])
+            }
             for number in sorted(_constants(code) - stated - _PLAIN_NUMBERS):
-                yield Problem(task.name, f"{where}.md", f"does not state the constant {number:g} of {option}.py")
+                yield Problem(
+                    task.name,
+                    f"{where}.md",
+                    f"does not state the constant {number:g} of {option}.py",
+                )
 
 
 def _signature(source: str, name: str) -> str:
@@ -112,7 +142,11 @@ def _signature(source: str, name: str) -> str:
     except SourceError:
         node = find_function(source, name.rpartition(".")[2]).node
     names = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    defaults = [ast.unparse(item) for item in (*node.args.defaults, *node.args.kw_defaults) if item is not None]
+    defaults = [
+        ast.unparse(item)
+        for item in (*node.args.defaults, *node.args.kw_defaults)
+        if item is not None
+    ]
     return f"{[item.arg for item in names]} {defaults}"
 
 

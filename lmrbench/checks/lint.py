@@ -42,7 +42,9 @@ _SETTING = re.compile(r"\b\w+ ?= ?\d[\d.]*")
 _FORMULA = re.compile(r"\$|\\[a-zA-Z]+|[=≤≥∑∏∫√∈]")
 
 
-def lint_tasks(names: Collection[str] = (), benchmark: Path | None = None) -> tuple[int, list[Problem]]:
+def lint_tasks(
+    names: Collection[str] = (), benchmark: Path | None = None
+) -> tuple[int, list[Problem]]:
     """Return the number of tasks checked and their problems in the order of the folders.
 
     Args:
@@ -66,7 +68,11 @@ def lint_tasks(names: Collection[str] = (), benchmark: Path | None = None) -> tu
             problems.append(Problem(path.name, place, f"TODO: {text}" if text else "TODO"))
         if path.name in broken:
             problem = _load_problem(path, str(broken[path.name]))
-            problems.append(dataclasses.replace(problem, message=f"{problem.message}; fix this to lint the rest"))
+            problems.append(
+                dataclasses.replace(
+                    problem, message=f"{problem.message}; fix this to lint the rest"
+                )
+            )
         else:
             problems += _task_problems(tasks[path.name], tasks, references)
     return len(chosen), problems
@@ -102,7 +108,9 @@ def _benchmark_problems(folder: Path) -> Iterator[Problem]:
         yield Problem("", "benchmark.yaml", "canary: is LMR-Bench's; write a GUID of your own")
 
 
-def _task_problems(task: Task, others: dict[str, Task], references: ReferenceLines) -> Iterator[Problem]:
+def _task_problems(
+    task: Task, others: dict[str, Task], references: ReferenceLines
+) -> Iterator[Problem]:
     """Yield the problems of a readable task."""
     problem = functools.partial(Problem, task.name)
     if not re.fullmatch(r"\d\d+-[a-z0-9-]+", task.name):
@@ -113,7 +121,10 @@ def _task_problems(task: Task, others: dict[str, Task], references: ReferenceLin
         yield _load_problem(task.folder, str(error))
     stated = re.search(r"arxiv\.org/(?:abs|pdf)/(\d{4}\.\d{4,5})", task.paper["url"])
     if stated and stated[1] != task.paper["arxiv_id"]:
-        yield problem("paper.arxiv_id", f"is {task.paper['arxiv_id']}, but paper.url names {stated[1]}; correct one")
+        yield problem(
+            "paper.arxiv_id",
+            f"is {task.paper['arxiv_id']}, but paper.url names {stated[1]}; correct one",
+        )
     yield from (*_paper_problems(task), *_orphan_problems(task), *_file_problems(task))
     yield from _repository_problems(task)
     for item in task.implementations:
@@ -143,21 +154,33 @@ def _orphan_problems(task: Task) -> Iterator[Problem]:
     for path in matching(task.folder / "variants", "[!._]*"):
         if path.name not in known:
             names = ", ".join(sorted(known))
-            yield problem(f"variants/{path.name}", f"belongs to no instance; rename it to one of: {names}")
+            yield problem(
+                f"variants/{path.name}", f"belongs to no instance; rename it to one of: {names}"
+            )
     for path in matching(task.folder / RECORDED, "*"):
         if path.name.partition(".")[0] not in recorded:
-            yield problem(f"{RECORDED}/{path.name}", "belongs to no instance; delete it and record again")
+            yield problem(
+                f"{RECORDED}/{path.name}", "belongs to no instance; delete it and record again"
+            )
 
 
 def _file_problems(task: Task) -> Iterator[Problem]:
     """Yield the files that git ignores, unless it ignores the whole task, and those that cases name and cannot read."""
     files = [path for path in matching(task.folder, "**/*") if path.is_file()]
-    ignored = ignored_files(task.folder, [path.relative_to(task.folder).as_posix() for path in files])
+    ignored = ignored_files(
+        task.folder, [path.relative_to(task.folder).as_posix() for path in files]
+    )
     if ignored and "task.yaml" not in ignored:
         fix = "keep such files with `git add --force`, or drop the rule (`git check-ignore -v` names it)"
-        yield Problem(task.name, "", f"git ignores {join_names(ignored)}, which a clone will lack; {fix}")
+        yield Problem(
+            task.name, "", f"git ignores {join_names(ignored)}, which a clone will lack; {fix}"
+        )
     cases = {task.folder / item.tests.file for item in task.every_instance}
-    words = {word for path in cases for word in re.findall(r"\w+", path.read_text("utf-8", errors="replace"))}
+    words = {
+        word
+        for path in cases
+        for word in re.findall(r"\w+", path.read_text("utf-8", errors="replace"))
+    }
     for folder in sorted({path.parent for path in cases} - {task.folder}):
         for path in sorted(set(matching(folder, "*")) - cases):
             if path.stem in words:
@@ -171,18 +194,26 @@ def _instance_problems(
 ) -> Iterator[Problem]:
     problem = functools.partial(Problem, item.instance_id)
     for other in others.values():
-        if other.name != task.name and item.instance_id in {one.instance_id for one in other.implementations}:
-            yield problem("instance_id", f"{item.instance_id!r} is taken by {other.name}; choose another")
+        if other.name != task.name and item.instance_id in {
+            one.instance_id for one in other.implementations
+        }:
+            yield problem(
+                "instance_id", f"{item.instance_id!r} is taken by {other.name}; choose another"
+            )
     if "TODO" not in item.instruction:
         for message in instruction_problems(item.instruction, item.goal_file, item.goal_function):
             yield problem("instruction", message)
     words = len(item.contract.split())
     if words > MAX_CONTRACT:
-        yield problem("contract", f"{words} words, at most {MAX_CONTRACT}; state conventions, not steps")
+        yield problem(
+            "contract", f"{words} words, at most {MAX_CONTRACT}; state conventions, not steps"
+        )
     if "```" in item.contract:
         yield problem("contract", "shows code; state the convention in words")
     if item.goal_file in item.context_files:
-        yield problem("context_files", f"names the goal file, which is shown anyway; remove {item.goal_file}")
+        yield problem(
+            "context_files", f"names the goal file, which is shown anyway; remove {item.goal_file}"
+        )
     if len(item.tests.seeds) < 2:
         yield problem("tests.seeds", "one seed cannot show which cases vary; use two or more")
     yield from static_problems(task, item, references)
@@ -194,14 +225,22 @@ def _repository_problems(task: Task) -> Iterator[Problem]:
     problem = functools.partial(Problem, task.name)
     readme = task.repo.get("README.md", File(b"")).data.decode("utf-8", "replace")
     if task.demo_command not in readme:
-        yield problem("repo/README.md", f"does not show the demo command; add `{task.demo_command}`")
+        yield problem(
+            "repo/README.md", f"does not show the demo command; add `{task.demo_command}`"
+        )
     size = sum(len(file.data) for file in task.repo.values())
     if size > MAX_REPOSITORY_BYTES:
-        yield problem("repo", f"{size / 1e6:.1f} MB, at most {MAX_REPOSITORY_BYTES / 1e6:.0f}; remove weights and data")
+        yield problem(
+            "repo",
+            f"{size / 1e6:.1f} MB, at most {MAX_REPOSITORY_BYTES / 1e6:.0f}; remove weights and data",
+        )
     taken = _taken_modules(task.folder.parent, task.environment)
     for name in sorted({name.partition("/")[0] for name in task.repo if name.endswith(".py")}):
         if name.removesuffix(".py") in taken:
-            yield problem(f"repo/{name}", "has the name of a module of Python, a library or the runner; rename it")
+            yield problem(
+                f"repo/{name}",
+                "has the name of a module of Python, a library or the runner; rename it",
+            )
     for name, file in task.repo.items():
         try:
             if name.endswith(".py"):
@@ -209,9 +248,13 @@ def _repository_problems(task: Task) -> Iterator[Problem]:
         except InputError as error:
             yield problem(f"repo/{name}", f"cannot be parsed: {error}")
     for item in task.implementations:
-        node = find_function(task.repo[item.goal_file].data.decode("utf-8"), item.goal_function).node
+        node = find_function(
+            task.repo[item.goal_file].data.decode("utf-8"), item.goal_function
+        ).node
         if not ast.get_docstring(node):
-            yield problem(f"repo/{item.goal_file}", f"{item.goal_function} has no docstring; add one")
+            yield problem(
+                f"repo/{item.goal_file}", f"{item.goal_function} has no docstring; add one"
+            )
 
 
 @functools.lru_cache(maxsize=16)  # the list of installed modules takes a while
@@ -222,7 +265,11 @@ def _taken_modules(benchmark: Path, environment: str) -> set[str]:
     """
     stated = load_environments(benchmark).get(environment)
     libraries = set(map(_plain, stated.libraries())) if stated else set()
-    installed = {name for name, owners in packages_distributions().items() if libraries & set(map(_plain, owners))}
+    installed = {
+        name
+        for name, owners in packages_distributions().items()
+        if libraries & set(map(_plain, owners))
+    }
     return {*sys.stdlib_module_names, *libraries, *installed, "cases", "lmrbench_cases"}
 
 
@@ -239,19 +286,32 @@ def _case_problems(task: Task, item: Implementation) -> Iterator[Problem]:
     except (InputError, UnicodeDecodeError) as error:
         yield problem(place, f"cannot be read: {error}")
         return
-    functions = [node for node in tree.body if isinstance(node, FunctionNode) and node.name.startswith("case_")]
+    functions = [
+        node
+        for node in tree.body
+        if isinstance(node, FunctionNode) and node.name.startswith("case_")
+    ]
     for name, count in Counter(node.name for node in functions).items():
         if count > 1:
-            yield problem(place, f"{count} functions are called {name} and only the last one runs; rename the others")
+            yield problem(
+                place,
+                f"{count} functions are called {name} and only the last one runs; rename the others",
+            )
     core = [
         node
         for node in functions
         if any(ast.unparse(mark).rpartition(".")[2] == "core" for mark in node.decorator_list)
     ]
     if not core:
-        yield problem(place, "no case is marked @core; mark the cases that follow from paper and repository alone")
+        yield problem(
+            place,
+            "no case is marked @core; mark the cases that follow from paper and repository alone",
+        )
     elif len(core) == len(functions):
         yield problem(place, "every case is marked @core; add cases that test the contract")
     for call in (part for part in ast.walk(tree) if isinstance(part, ast.Call)):
         if (name := ast.unparse(call.func).rpartition(".")[2]) in _VERDICTS:
-            yield problem(f"{place}:{call.lineno}", f"calls {name}; return the outputs, the evaluator compares them")
+            yield problem(
+                f"{place}:{call.lineno}",
+                f"calls {name}; return the outputs, the evaluator compares them",
+            )

@@ -55,18 +55,26 @@ def make_private_set(
     refuse_foreign(out)
     chosen = [task for task in tasks if task.instances_of(config)]
     if not chosen:
-        raise InputError(f"no task has such rows of {config}, so there is nothing to draw; see CONTRIBUTING.md")
+        raise InputError(
+            f"no task has such rows of {config}, so there is nothing to draw; see CONTRIBUTING.md"
+        )
     earlier: dict[str, Any] = {}
     if out.is_dir():
         with contextlib.suppress(LoadError):  # of another configuration
-            earlier = {row["instance_id"]: row for row in load_rows(out, config) if f"-s{seed}-" in row["instance_id"]}
+            earlier = {
+                row["instance_id"]: row
+                for row in load_rows(out, config)
+                if f"-s{seed}-" in row["instance_id"]
+            }
     made: dict[str, DatasetRow] = {}
 
     def save(rows: Mapping[str, DatasetRow]) -> None:
         benchmark = load_benchmark(chosen[0].folder.parent)
         write_dataset([rows[name] for name in sorted(rows)], out, benchmark)
 
-    steps = _Steps(progress or Progress(), per_paper * (len(chosen) + experiment_runs(chosen, config)))
+    steps = _Steps(
+        progress or Progress(), per_paper * (len(chosen) + experiment_runs(chosen, config))
+    )
     papers = [_rows(task, config, seed, per_paper, sandbox, earlier, steps) for task in chosen]
     for _ in range(per_paper):
         with contextlib.closing(run_jobs(papers, lambda rows: next(rows, None), workers)) as done:
@@ -76,8 +84,12 @@ def make_private_set(
                     if row is not earlier.get(row["instance_id"]):
                         save({**earlier, **made})
     if not made:
-        reason = "the combinations that are left are published, or their tables do not single them out"
-        raise InputError(f"no row can be drawn: {reason}; draw for other papers or another difficulty")
+        reason = (
+            "the combinations that are left are published, or their tables do not single them out"
+        )
+        raise InputError(
+            f"no row can be drawn: {reason}; draw for other papers or another difficulty"
+        )
     save(made)
     return list(made.values())
 
@@ -90,7 +102,10 @@ def of_difficulty(task: Task, difficulty: str) -> Task:
 
 def experiment_runs(tasks: Sequence[Task], config: str) -> int:
     """Return how often the papers' experiments run at most for one private row of each task, if none is skipped."""
-    counts = [[count_runs(task, item) for item in task.instances_of(config) if item.tables] for task in tasks]
+    counts = [
+        [count_runs(task, item) for item in task.instances_of(config) if item.tables]
+        for task in tasks
+    ]
     return sum(max(runs, default=0) for runs in counts)
 
 
@@ -127,7 +142,9 @@ def _rows(
         name = f"{task.name.partition('-')[2]}-{config}-s{seed}-{number}"
         items = [dataclasses.replace(combination, instance_id=name) for combination in combinations]
         row = earlier.get(name)
-        if row and (places := [place for place, item in enumerate(items) if _is_current(task, item, row)]):
+        if row and (
+            places := [place for place, item in enumerate(items) if _is_current(task, item, row)]
+        ):
             place = places[0]
         else:
             tried = ((place, _row(task, item, sandbox, steps)) for place, item in enumerate(items))
@@ -147,9 +164,13 @@ def _counterfactuals(task: Task, numbers: random.Random) -> Iterator[Altered]:
 
 def _underspecified(task: Task, numbers: random.Random) -> Iterator[Altered]:
     template = numbers.choice(task.underspecified)
-    known: list[Mapping[str, str]] = [item.chosen for item in task.underspecified if item.open == template.open]
+    known: list[Mapping[str, str]] = [
+        item.chosen for item in task.underspecified if item.open == template.open
+    ]
     opened = [choice for choice in task.choices if choice.name in template.open]
-    for chosen in draw(opened, numbers, known, at_least=MIN_DEPARTURES if template.difficulty == SILENT else 1):
+    for chosen in draw(
+        opened, numbers, known, at_least=MIN_DEPARTURES if template.difficulty == SILENT else 1
+    ):
         yield dataclasses.replace(template, chosen=chosen)
 
 
@@ -159,7 +180,9 @@ def _is_current(task: Task, item: Altered, row: DatasetRow) -> bool:
     if any(stated.get(choice.name) != item.option_of(choice) for choice in task.choices):
         return False
     facts = row["recording"]
-    recording = Recording(row["tests"]["cases"], row["expected"], facts["image"], facts["sandbox"], facts["cpu"])
+    recording = Recording(
+        row["tests"]["cases"], row["expected"], facts["image"], facts["sandbox"], facts["cpu"]
+    )
     new = build_row(task, item, load_benchmark(task.folder.parent), task.image_tag, recording)
     same = row_sha256({**new, "paper_text": row["paper_text"]}) == row["row_sha256"]
     return same and row["paper_text"].startswith(new["paper_text"])
@@ -184,7 +207,9 @@ def _row(task: Task, item: Altered, sandbox: Sandbox, steps: _Steps) -> DatasetR
             steps.step("runs")
 
         image = sandbox.prepare(task.image_tag)
-        checks = table_errors(task, item, recording.tables, sandbox, image, finished=finished, every=False)
+        checks = table_errors(
+            task, item, recording.tables, sandbox, image, finished=finished, every=False
+        )
         if any(error for _, error, _ in checks):
             steps.extend(len(runs))
             return None

@@ -30,7 +30,9 @@ def proofs(task: Task, rows: Sequence[DatasetRow] = ()) -> dict[str, str]:
         InputError: a recording is missing or older than the task.
     """
     by_id = {row["instance_id"]: row for row in rows or build_rows([task])}
-    return {item.instance_id: proof_of(task, item, by_id[item.instance_id]) for item in task.instances}
+    return {
+        item.instance_id: proof_of(task, item, by_id[item.instance_id]) for item in task.instances
+    }
 
 
 def unproved(tasks: Sequence[Task], rows: Sequence[DatasetRow] = ()) -> list[str]:
@@ -39,7 +41,9 @@ def unproved(tasks: Sequence[Task], rows: Sequence[DatasetRow] = ()) -> list[str
     for task in tasks:
         valid = read_proofs(task.folder.parent).items()
         try:
-            names += [name for name, proof in proofs(task, rows).items() if (name, proof) not in valid]
+            names += [
+                name for name, proof in proofs(task, rows).items() if (name, proof) not in valid
+            ]
         except InputError:  # `dataset check` reports faulty recordings
             names += [item.instance_id for item in task.instances]
     return names
@@ -51,7 +55,9 @@ def unproved_rows(rows: Sequence[DatasetRow], tasks: Sequence[Task], fix: str) -
     Tasks of an installed package give none: a proof covers variants, which a wheel does not have.
     """
     names = unproved([task for task in tasks if has_variants(task.folder.parent)], rows)
-    return [Problem(name, "", f"not proved in Docker; run `{fix}`", Severity.WARNING) for name in names]
+    return [
+        Problem(name, "", f"not proved in Docker; run `{fix}`", Severity.WARNING) for name in names
+    ]
 
 
 def read_proofs(benchmark: Path) -> Mapping[str, str]:
@@ -79,9 +85,13 @@ def proof_of(task: Task, item: Instance, row: DatasetRow) -> str:
     if item.configuration.is_altered:
         for path in matching(task.folder / CHOICES, "**/*.py"):
             digest.update(hashlib.sha256(path.read_bytes()).digest())
-    for path in (path for kind in item.configuration.variants for path in task.variants(item, kind)):
+    for path in (
+        path for kind in item.configuration.variants for path in task.variants(item, kind)
+    ):
         name = f"{path.parent.name}/{path.name}"
         for file in [path] if path.is_file() else matching(path, "**/*.py"):
             inner = f"/{file.relative_to(path).as_posix()}" if file != path else ""
-            digest.update(f"{name}{inner} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+            digest.update(
+                f"{name}{inner} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode()
+            )
     return digest.hexdigest()

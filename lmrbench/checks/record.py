@@ -41,19 +41,34 @@ def record_tasks(
 
     def work(job: tuple[Task, Sequence[Instance]]) -> list[Recorded]:
         task, instances = job
-        found = {item.instance_id: None if force else _up_to_date(task, item, sandbox) for item in instances}
+        found = {
+            item.instance_id: None if force else _up_to_date(task, item, sandbox)
+            for item in instances
+        }
         stale = [item for item in instances if found[item.instance_id] is None]
-        done = [Recorded(name, "up to date", len(old.outputs)) for name, old in found.items() if old is not None]
+        done = [
+            Recorded(name, "up to date", len(old.outputs))
+            for name, old in found.items()
+            if old is not None
+        ]
         if stale:
             of_options = stale[0] in task.options
-            new = record_options(task, stale, sandbox) if of_options else [record(task, stale[0], sandbox)]
+            new = (
+                record_options(task, stale, sandbox)
+                if of_options
+                else [record(task, stale[0], sandbox)]
+            )
             for item, recording in zip(stale, new, strict=True):
                 write_recording(task, item, recording)
                 done.append(Recorded(item.instance_id, "recorded", len(recording.outputs)))
         return done
 
-    jobs: list[tuple[Task, Sequence[Instance]]] = [(task, [item]) for task in tasks for item in task.instances]
-    altered = [task for task in tasks if any(item.configuration.is_altered for item in task.instances)]
+    jobs: list[tuple[Task, Sequence[Instance]]] = [
+        (task, [item]) for task in tasks for item in task.instances
+    ]
+    altered = [
+        task for task in tasks if any(item.configuration.is_altered for item in task.instances)
+    ]
     jobs += [(task, task.options) for task in altered if task.options]
     with contextlib.closing(run_jobs(jobs, work, workers)) as done:
         for _, future in done:
@@ -65,5 +80,8 @@ def _up_to_date(task: Task, instance: Instance, sandbox: Sandbox) -> Recording |
         recording = read_recording(task, instance)
     except InputError:  # missing, damaged or older than the task
         return None
-    is_provisional = recording.sandbox in ("local", "bwrap")  # this machine's packages, not the image's
+    is_provisional = recording.sandbox in (
+        "local",
+        "bwrap",
+    )  # this machine's packages, not the image's
     return None if is_provisional and recording.sandbox != sandbox.name else recording

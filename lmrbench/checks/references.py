@@ -17,7 +17,14 @@ from lmrbench_evaluate.rebuild.workspace import imported_by, workspace_tar
 from lmrbench_evaluate.sandbox.base import Ended, Limits, Sandbox
 from lmrbench_evaluate.sandbox.exclusive_retry import run_with_exclusive_retry
 from lmrbench_evaluate.verdict.compare import CHECKERS, TooLargeError, first_difference
-from lmrbench_evaluate.verdict.decode import Frame, StreamError, decode, read_frames, read_json, write_frame
+from lmrbench_evaluate.verdict.decode import (
+    Frame,
+    StreamError,
+    decode,
+    read_frames,
+    read_json,
+    write_frame,
+)
 from lmrbench_evaluate.verdict.tolerance import ATOL, RTOL, Comparison
 
 from .tables import read_tables
@@ -30,7 +37,10 @@ def record(task: Task, instance: Instance, sandbox: Sandbox) -> Recording:
         InputError: it raised, timed out or returned something that cannot be recorded.
         InfraError: the machinery failed.
     """
-    where, seeds = f"{task.folder / instance.tests.file}: {instance.instance_id}", instance.tests.seeds
+    where, seeds = (
+        f"{task.folder / instance.tests.file}: {instance.instance_id}",
+        instance.tests.seeds,
+    )
     frames = _run(task, instance, sandbox, task.cases(instance), seeds, where)
     recording = _recording(frames, seeds, where, task.image_tag, sandbox.name)
     if not instance.tables:
@@ -50,7 +60,11 @@ def record_options(task: Task, options: Sequence[Instance], sandbox: Sandbox) ->
     """
     where, tests = f"{task.folder / options[0].tests.file}", options[0].tests
     [listing, *_] = _run(task, options[0], sandbox, task.cases(options[0]), (), where)
-    cases = [case for case in json.loads(listing.payload) if any(item.is_tested_by(case) for item in task.choices)]
+    cases = [
+        case
+        for case in json.loads(listing.payload)
+        if any(item.is_tested_by(case) for item in task.choices)
+    ]
     if not cases:
         raise InputError(f"{where}: no case tests the functions of a choice alone; add one (@goal)")
     listing = dataclasses.replace(listing, payload=json.dumps(cases).encode())
@@ -59,7 +73,9 @@ def record_options(task: Task, options: Sequence[Instance], sandbox: Sandbox) ->
         named = f"{where}: {option.instance_id}"
         runs = [(case["name"], seed) for case in cases for seed in tests.seeds]
         frames = _run(task, option, sandbox, task.cases(option), (), named, runs=runs)
-        recordings.append(_recording([listing, *frames], tests.seeds, named, task.image_tag, sandbox.name))
+        recordings.append(
+            _recording([listing, *frames], tests.seeds, named, task.image_tag, sandbox.name)
+        )
     return recordings
 
 
@@ -89,11 +105,15 @@ def _run(
     limits, image = Limits(tests.timeout_s, tests.memory_mb), sandbox.prepare(task.image_tag)
     outcome = run_with_exclusive_retry(sandbox, image, workspace, limits, imported_by(repo, cases))
     if outcome.ended is not Ended.EXITED:
-        raise InputError(f"{where}: the reference ended with {outcome.ended}; raise tests.timeout_s or tests.memory_mb")
+        raise InputError(
+            f"{where}: the reference ended with {outcome.ended}; raise tests.timeout_s or tests.memory_mb"
+        )
     try:
         frames = list(read_frames(outcome.stdout))
     except StreamError as error:
-        raise InputError(f"{where}: the reference wrote into the runner's stream ({error})") from error
+        raise InputError(
+            f"{where}: the reference wrote into the runner's stream ({error})"
+        ) from error
     return _checked(frames, where)
 
 
@@ -113,7 +133,9 @@ def _checked(frames: list[Frame], where: str) -> list[Frame]:
     return frames
 
 
-def _recording(frames: Sequence[Frame], seeds: Sequence[int], where: str, tag: str, sandbox: str) -> Recording:
+def _recording(
+    frames: Sequence[Frame], seeds: Sequence[int], where: str, tag: str, sandbox: str
+) -> Recording:
     if not frames or frames[0].kind != "listing":
         raise InputError(f"{where}: the cases could not be listed")
     cases = [_declared(case, where) for case in json.loads(frames[0].payload)]
@@ -131,17 +153,23 @@ def _recording(frames: Sequence[Frame], seeds: Sequence[int], where: str, tag: s
         try:
             value, comparison = decode(frame.payload), how[frame.case]
             # In reverse if order does not matter, which costs most.
-            other = value[::-1] if comparison.unordered and isinstance(value, list | tuple) else value
+            other = (
+                value[::-1] if comparison.unordered and isinstance(value, list | tuple) else value
+            )
             if found := first_difference(value, other, comparison):
                 raise StreamError(f"it is not equal to itself: {found}")
         except (StreamError, TooLargeError) as error:
-            raise InputError(f"{where}: case_{frame.case} seed {frame.seed}: cannot be recorded: {error}") from error
+            raise InputError(
+                f"{where}: case_{frame.case} seed {frame.seed}: cannot be recorded: {error}"
+            ) from error
     outputs = _without_repetitions(outputs, cases, len(seeds))
     packed = gzip_bytes(b"".join(map(write_frame, outputs)))
     return Recording([dict(case) for case in cases], packed, tag, sandbox, cpu_model())
 
 
-def _without_repetitions(outputs: Sequence[Frame], cases: Sequence[DeclaredCase], seeds: int) -> list[Frame]:
+def _without_repetitions(
+    outputs: Sequence[Frame], cases: Sequence[DeclaredCase], seeds: int
+) -> list[Frame]:
     """Mark the cases that vary with the seed; keep one output, for the first seed, of those that do not.
 
     More seeds would cost time and prove nothing. With a single seed every case counts as varying.
@@ -162,7 +190,9 @@ def cpu_model() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         lines = []
-    named = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    named = next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), ""
+    )
     return named or platform.processor() or platform.machine()
 
 
@@ -170,7 +200,9 @@ def _declared(declared: Mapping[str, Any], where: str) -> DeclaredCase:
     """Return a case with the defaults of its comparison, as the row publishes it."""
     checker = declared.get("checker")
     if checker is not None and checker not in CHECKERS:
-        raise InputError(f"{where}: case_{declared['name']}: unknown checker {checker!r}; known: {', '.join(CHECKERS)}")
+        raise InputError(
+            f"{where}: case_{declared['name']}: unknown checker {checker!r}; known: {', '.join(CHECKERS)}"
+        )
     exact = bool(declared.get("exact"))
     case: DeclaredCase = {
         "name": declared["name"],

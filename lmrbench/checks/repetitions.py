@@ -25,11 +25,19 @@ CPU_INFORMATION = Path("/proc/cpuinfo")
 _PROCESSORS = {
     "with AVX2": (
         "avx2",
-        {"ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"},
+        {
+            "ATEN_CPU_CAPABILITY": "avx2",
+            "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+            "ONEDNN_MAX_CPU_ISA": "AVX2",
+        },
     ),
     "without AVX": (
         "sse4_2",
-        {"ATEN_CPU_CAPABILITY": "default", "MKL_ENABLE_INSTRUCTIONS": "SSE4_2", "ONEDNN_MAX_CPU_ISA": "SSE41"},
+        {
+            "ATEN_CPU_CAPABILITY": "default",
+            "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
+            "ONEDNN_MAX_CPU_ISA": "SSE41",
+        },
     ),
 }
 _SEEDS = 2
@@ -48,12 +56,16 @@ def repetition_errors(
     """
     name, errors = "fresh seeds", {}
     narrow = {
-        case["name"]: Comparison({**case, "rtol": case["rtol"] / HEADROOM, "atol": case["atol"] / HEADROOM})
+        case["name"]: Comparison(
+            {**case, "rtol": case["rtol"] / HEADROOM, "atol": case["atol"] / HEADROOM}
+        )
         for case in row["tests"]["cases"]
     }
     # Exact, because the tolerances of a case may hide the influence of a clock or a hash of the process.
     exact = dict.fromkeys(narrow, Comparison({"exact": True}))
-    record = partial(record_seeds, row, reference, sandbox, image, draw_seeds(_SEEDS), constant=True)
+    record = partial(
+        record_seeds, row, reference, sandbox, image, draw_seeds(_SEEDS), constant=True
+    )
     try:
         first = record()
         errors[name] = ""
@@ -66,7 +78,9 @@ def repetition_errors(
         instructions = CPU_INFORMATION.read_text().split() if CPU_INFORMATION.exists() else []
         for name, (needed, variables) in _PROCESSORS.items():
             if needed in instructions:
-                errors[name] = _too_wide(_difference(first, record(environment=variables, timeout_scale=5.0), narrow))
+                errors[name] = _too_wide(
+                    _difference(first, record(environment=variables, timeout_scale=5.0), narrow)
+                )
     except InputError as error:
         errors[name] = str(error)
     return errors
@@ -78,8 +92,12 @@ def _too_wide(difference: str) -> str:
     return f"{difference}; {fix}" if difference else ""
 
 
-def _difference(first: Sequence[Frame], second: Sequence[Frame], how: Mapping[str, Comparison]) -> str:
+def _difference(
+    first: Sequence[Frame], second: Sequence[Frame], how: Mapping[str, Comparison]
+) -> str:
     for one, other in zip(first, second, strict=True):
-        if difference := first_difference(decode(one.payload), decode(other.payload), how[one.case]):
+        if difference := first_difference(
+            decode(one.payload), decode(other.payload), how[one.case]
+        ):
             return f"case_{one.case} seed {one.seed}: {difference}"
     return ""

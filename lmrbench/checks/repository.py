@@ -63,7 +63,10 @@ def _run(task: Task, case: str, sandbox: Sandbox, image: str) -> tuple[Mapping[s
     workspace = workspace_tar(task.repo, _program(task), runs=[(case, 0)], limit_s=LIMIT_S)
     outcome = run_with_exclusive_retry(sandbox, image, workspace, Limits(LIMIT_S, MEMORY_MB))
     if outcome.ended is Ended.TIME_LIMIT:
-        return {}, f"takes more than {LIMIT_S} s of CPU time; a reader's CPU must finish in a minute"
+        return (
+            {},
+            f"takes more than {LIMIT_S} s of CPU time; a reader's CPU must finish in a minute",
+        )
     if outcome.ended is not Ended.EXITED:
         return {}, f"ended with {outcome.ended} ({MEMORY_MB} MB are allowed)"
     try:
@@ -81,7 +84,11 @@ def _demo_error(command: str, facts: Mapping[str, object], reason: str) -> str:
     if facts["status"] != 0:
         return f"`{command}` ends with status {facts['status']}: {_last(facts['stderr'])}"
     lines = len(split_text(str(facts["stdout"])))
-    return "" if lines >= _LEAST_LINES else f"`{command}` prints {plural(lines, 'line')}; print {_LEAST_LINES} or more"
+    return (
+        ""
+        if lines >= _LEAST_LINES
+        else f"`{command}` prints {plural(lines, 'line')}; print {_LEAST_LINES} or more"
+    )
 
 
 def _smoke_error(facts: Mapping[str, object], reason: str) -> str:
@@ -91,7 +98,11 @@ def _smoke_error(facts: Mapping[str, object], reason: str) -> str:
     if "Ran 0 tests" in output:
         return f"`{SMOKE_TESTS}` finds no test; write unittest.TestCase classes in tests/test_*.py"
     # unittest's report on the last failed test stands above its summary
-    return f"`{SMOKE_TESTS}` fails: {_last(output.rpartition('-' * 70)[0] or output)}" if facts["status"] else ""
+    return (
+        f"`{SMOKE_TESTS}` fails: {_last(output.rpartition('-' * 70)[0] or output)}"
+        if facts["status"]
+        else ""
+    )
 
 
 def _last(output: object) -> str:

@@ -50,15 +50,31 @@ def hard_errors(
     try:
         cells = run([truth])[truth]
         least, most = HARD_CELLS
-        yield "tables, cells", "" if least <= len(cells) <= most else f"needs {least} to {most}", f"{len(cells)} cells"
-        moves = {place: min(abs(np.subtract(other, cells))) for place, other in run(exchanges(sizes, truth)).items()}
+        yield (
+            "tables, cells",
+            "" if least <= len(cells) <= most else f"needs {least} to {most}",
+            f"{len(cells)} cells",
+        )
+        moves = {
+            place: min(abs(np.subtract(other, cells)))
+            for place, other in run(exchanges(sizes, truth)).items()
+        }
         nearest = min(moves, key=moves.__getitem__)
         error = f"a cell of {nearest} is within {MARGIN:g}" if moves[nearest] <= MARGIN else ""
-        yield "tables, mixed", error, f"{len(moves)} exchanges move every cell, by {moves[nearest]:.2g} or more"
+        yield (
+            "tables, mixed",
+            error,
+            f"{len(moves)} exchanges move every cell, by {moves[nearest]:.2g} or more",
+        )
         others = [chosen for chosen in itertools.product(*map(range, sizes)) if chosen != truth]
         targets = run([truth, *random.Random(seed).sample(others, min(RANDOM_TRUTHS, len(others)))])
         affordable = min(MAX_RUNS, int(budget_s / cpu_s)) if cpu_s else MAX_RUNS
-        counts = runs_needed(sizes, [cells, *(targets[place] for place in targets if place != truth)], run, affordable)
+        counts = runs_needed(
+            sizes,
+            [cells, *(targets[place] for place in targets if place != truth)],
+            run,
+            affordable,
+        )
     except InputError as error:
         yield "tables, solvable", str(error), ""
         return
@@ -66,7 +82,9 @@ def hard_errors(
     own, *random_ones = counts
     yield (
         "tables, solvable",
-        f"{missed} of {len(counts)} truths need more than {affordable} runs of {cpu_s:.1f} CPU s" if missed else "",
+        f"{missed} of {len(counts)} truths need more than {affordable} runs of {cpu_s:.1f} CPU s"
+        if missed
+        else "",
         f"settled by {own} runs of {cpu_s:.2f} CPU s ({own * cpu_s:.0f} s), random truths by {min(random_ones)} to "
         f"{max(random_ones)} ({max(counts) * cpu_s:.0f} s)",
     )
@@ -115,7 +133,11 @@ def solve(sizes: Sequence[int], target: Cells) -> Generator[Combination, Cells]:
     first = first_runs(sizes)
     tried: dict[Combination, np.ndarray] = {}
     while len(tried) < len(every):
-        chosen = first[len(tried)] if len(tried) < len(first) else _likeliest(every, tried, _effects(target, target))
+        chosen = (
+            first[len(tried)]
+            if len(tried) < len(first)
+            else _likeliest(every, tried, _effects(target, target))
+        )
         cells = yield chosen
         if np.abs(np.subtract(cells, target)).max() <= ROUNDING:
             return
@@ -127,16 +149,24 @@ def _effects(cells: Cells, target: Cells) -> np.ndarray:
     return np.log(np.maximum(cells, _LEAST_CELL)) if min(target) > 0 else np.array(cells)
 
 
-def _likeliest(every: np.ndarray, tried: Mapping[Combination, np.ndarray], target: np.ndarray) -> Combination:
+def _likeliest(
+    every: np.ndarray, tried: Mapping[Combination, np.ndarray], target: np.ndarray
+) -> Combination:
     """Return the combination, of those not tried, under whose predicted cells the target is likeliest."""
     runs, results = np.array(list(tried)), np.array(list(tried.values()))
     scale = (results - results[0]).std(0) + 1e-9
     results, target = (results - results[0]) / scale, (target - results[0]) / scale
     between = _covariance(every, runs)
     weights = np.linalg.solve(_covariance(runs, runs) + _JITTER * np.eye(len(runs)), between.T).T
-    variance = np.maximum(_covariance(runs[:1], runs[:1]) - (weights * between).sum(1), _LEAST_VARIANCE).T
+    variance = np.maximum(
+        _covariance(runs[:1], runs[:1]) - (weights * between).sum(1), _LEAST_VARIANCE
+    ).T
     likelihood = -((weights @ results - target) ** 2 / variance + np.log(variance)).sum(1)
-    return next(chosen for place in np.argsort(-likelihood) if (chosen := tuple(every[place].tolist())) not in tried)
+    return next(
+        chosen
+        for place in np.argsort(-likelihood)
+        if (chosen := tuple(every[place].tolist())) not in tried
+    )
 
 
 def _covariance(some: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -12,7 +12,14 @@ from lmrbench_data.base.archive import matching
 from lmrbench_data.base.configurations import CARELESS, WRONG
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.problems import Problem
-from lmrbench_data.base.source import FunctionNode, block_end, find_function, first_line, parse, split_lines
+from lmrbench_data.base.source import (
+    FunctionNode,
+    block_end,
+    find_function,
+    first_line,
+    parse,
+    split_lines,
+)
 from lmrbench_data.base.text import plural
 from lmrbench_data.tasks.task import Instance, Task
 
@@ -57,12 +64,17 @@ class ReferenceLines:
         return None
 
 
-def static_problems(task: Task, instance: Instance, references: ReferenceLines) -> Iterator[Problem]:
+def static_problems(
+    task: Task, instance: Instance, references: ReferenceLines
+) -> Iterator[Problem]:
     """Yield too few or unreadable variants, a long instruction, and lines of a reference that models see."""
     problem = functools.partial(Problem, instance.instance_id)
     words = len(instance.instruction.split())
     if words > MAX_INSTRUCTION:
-        yield problem("instruction", f"{words} words, at most {MAX_INSTRUCTION}; move conventions to the contract")
+        yield problem(
+            "instruction",
+            f"{words} words, at most {MAX_INSTRUCTION}; move conventions to the contract",
+        )
     yield from _variant_problems(task, instance)
     yield from leaks(task, instance, references)
 
@@ -78,7 +90,11 @@ def leaks(task: Task, instance: Instance, references: ReferenceLines) -> Iterato
     hidden = {*references.implementations, instance.instance_id} - instance.shown_siblings.keys()
     for name, content in visible.items():
         # A repository of many functions repeats some plumbing, which says nothing about the method.
-        own = {instance.instance_id} if instance.configuration.is_method and name.startswith("repo/") else set()
+        own = (
+            {instance.instance_id}
+            if instance.configuration.is_method and name.startswith("repo/")
+            else set()
+        )
         if found := references.leak(content, sorted(hidden - own)):
             name_of, line = found
             owner = "" if name_of == instance.instance_id else f" of {name_of}"
@@ -94,18 +110,32 @@ def _variant_problems(task: Task, instance: Instance) -> Iterator[Problem]:
         paths = task.variants(instance, kind)
         folder = f"variants/{instance.instance_id}/{kind}"
         if len(paths) < least:
-            yield problem(kind, f"{plural(len(paths), 'variant')}, at least {least} needed; add some to {folder}")
-        for path in [file for each in paths for file in (matching(each, "**/*.py") if each.is_dir() else [each])]:
+            yield problem(
+                kind,
+                f"{plural(len(paths), 'variant')}, at least {least} needed; add some to {folder}",
+            )
+        for path in [
+            file
+            for each in paths
+            for file in (matching(each, "**/*.py") if each.is_dir() else [each])
+        ]:
             text = read_variant(path)
             if text is None:
                 yield problem(f"{kind}/{path.name}", "not UTF-8; save it as UTF-8")
             elif kind in (CARELESS, WRONG) and not text.startswith("# "):
-                yield problem(f"{kind}/{path.name}", "the mistake is not named; begin the first line with `# ...`")
-            elif message := _function_problem(text, task, instance, repeated, f"{kind}/{path.name}"):
+                yield problem(
+                    f"{kind}/{path.name}",
+                    "the mistake is not named; begin the first line with `# ...`",
+                )
+            elif message := _function_problem(
+                text, task, instance, repeated, f"{kind}/{path.name}"
+            ):
                 yield problem(f"{folder}/{path.name}", message)
 
 
-def _function_problem(text: str, task: Task, item: Instance, repeated: dict[str, str], name: str) -> str:
+def _function_problem(
+    text: str, task: Task, item: Instance, repeated: dict[str, str], name: str
+) -> str:
     """Return the problem of a variant of a single function, empty for none.
 
     Args:
@@ -152,4 +182,6 @@ def _distinctive_lines(golden: str, goal_function: str) -> list[bytes]:
     code = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
     start = first_line(code[0]) - 1 if code else block_end(lines, node)
     body = [line.strip() for line in lines[start : block_end(lines, node)]]
-    return [line.encode() for line in body if len(line) >= _DISTINCTIVE and not line.startswith("#")]
+    return [
+        line.encode() for line in body if len(line) >= _DISTINCTIVE and not line.startswith("#")
+    ]

@@ -18,7 +18,15 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.text import plural
 from lmrbench_data.loader import File
 from lmrbench_data.tasks.choices import with_options
-from lmrbench_data.tasks.experiments import EASY, HARD, MARGIN, ROUNDING, SILENT, Tables, table_cases
+from lmrbench_data.tasks.experiments import (
+    EASY,
+    HARD,
+    MARGIN,
+    ROUNDING,
+    SILENT,
+    Tables,
+    table_cases,
+)
 from lmrbench_data.tasks.task import Instance, Task
 from lmrbench_evaluate.rebuild.workspace import imported_by, workspace_tar
 from lmrbench_evaluate.sandbox.base import Limits, Sandbox
@@ -95,7 +103,10 @@ def read_tables(frames: Sequence[Frame], where: str) -> Tables:
         place = f"{where}: table_{frame.case}"
         try:  # a decoded dictionary is {"dict": [(key, item), ...]}
             rows = decode(frame.payload)["dict"]
-            table = {str(row): {str(name): float(cell) for name, cell in cells["dict"]} for row, cells in rows}
+            table = {
+                str(row): {str(name): float(cell) for name, cell in cells["dict"]}
+                for row, cells in rows
+            }
         except (LookupError, TypeError, ValueError):
             raise InputError(f"{place} must return row label -> column -> number") from None
         if not all(math.isfinite(cell) for cells in table.values() for cell in cells.values()):
@@ -141,9 +152,15 @@ class _Open:
 
     def __init__(self, task: Task, instance: Instance) -> None:
         by_name = {choice.name: choice for choice in task.choices}
-        self.task, self.instance, self.choices = task, instance, [by_name[name] for name in instance.open]
+        self.task, self.instance, self.choices = (
+            task,
+            instance,
+            [by_name[name] for name in instance.open],
+        )
         self.sizes = [len(choice.options) for choice in self.choices]
-        self.truth = tuple(choice.options.index(instance.option_of(choice)) for choice in self.choices)
+        self.truth = tuple(
+            choice.options.index(instance.option_of(choice)) for choice in self.choices
+        )
 
     def planned(self) -> list[_Run]:
         """Return the runs of the true options, of the other combinations and of changed functions."""
@@ -156,9 +173,14 @@ class _Open:
 
     def run(self, kind: str, chosen: Combination) -> _Run:
         """Return the run of a combination, named by the options that are not true."""
-        options = {choice.name: choice.options[k] for choice, k in zip(self.choices, chosen, strict=True)}
+        options = {
+            choice.name: choice.options[k] for choice, k in zip(self.choices, chosen, strict=True)
+        }
         pairs = zip(options.items(), chosen, self.truth, strict=True)
-        name = ", ".join(f"{name}={option}" for (name, option), k, true in pairs if k != true) or "true options"
+        name = (
+            ", ".join(f"{name}={option}" for (name, option), k, true in pairs if k != true)
+            or "true options"
+        )
         repo = with_options(self.task.repo, self.task.choices, options)
         paths = sorted({choice.file for choice in self.choices})
         return _Run(kind, name, {path: repo[path] for path in paths}, chosen)
@@ -172,21 +194,31 @@ class _Open:
             return others
         near = exchanges(self.sizes, self.truth)
         if self.instance.difficulty != EASY:  # the solver starts with these
-            near += [chosen for chosen in first_runs(self.sizes) if chosen in others and chosen not in near]
+            near += [
+                chosen
+                for chosen in first_runs(self.sizes)
+                if chosen in others and chosen not in near
+            ]
         rest = [chosen for chosen in others if chosen not in near]
         return near + random.Random(self.instance.instance_id).sample(rest, most - len(near))
 
     def _distance(self, chosen: Combination) -> int:
         return sum(map(operator.ne, chosen, self.truth))
 
-    def _changed(self, kind: str, changes: Mapping[str, str], files: Mapping[str, File]) -> Iterator[_Run]:
+    def _changed(
+        self, kind: str, changes: Mapping[str, str], files: Mapping[str, File]
+    ) -> Iterator[_Run]:
         """Yield the runs in which the function of a choice returns another result."""
         for choice in self.choices:
             for how, expression in changes.items():
-                wrapper = _WRAPPER.replace("{name}", choice.functions[0]).replace("{expression}", expression)
+                wrapper = _WRAPPER.replace("{name}", choice.functions[0]).replace(
+                    "{expression}", expression
+                )
                 text = files[choice.file].data + wrapper.encode()
                 if (name := f"{choice.name} {how}") not in self.instance.equal_outsiders:
-                    yield _Run(kind, name, {**files, choice.file: files[choice.file]._replace(data=text)})
+                    yield _Run(
+                        kind, name, {**files, choice.file: files[choice.file]._replace(data=text)}
+                    )
 
 
 def count_runs(task: Task, instance: Instance) -> int:
@@ -218,7 +250,10 @@ def table_errors(
     for run in make(planned):
         made[run.kind].append(run)
         finished()
-        is_ambiguous = run.kind in ("combinations", "outsiders") and largest_gap(recorded, run.tables) <= MARGIN
+        is_ambiguous = (
+            run.kind in ("combinations", "outsiders")
+            and largest_gap(recorded, run.tables) <= MARGIN
+        )
         if is_ambiguous and not every:
             break
     yield _repeated(made["truth"], recorded)
@@ -231,13 +266,23 @@ def table_errors(
     yield _told_apart("outsiders", made["outsiders"], recorded)
     if moved := made["last bit"]:
         worst = max(largest_gap(recorded, run.tables) for run in moved)
-        error = f"a cell moves by {worst:.1g}; choose experiments that are not chaotic" if worst > ROUNDING else ""
-        yield "tables, last bit", error, f"{plural(len(moved), 'function')} changed, cells move by {worst:.1g} or less"
+        error = (
+            f"a cell moves by {worst:.1g}; choose experiments that are not chaotic"
+            if worst > ROUNDING
+            else ""
+        )
+        yield (
+            "tables, last bit",
+            error,
+            f"{plural(len(moved), 'function')} changed, cells move by {worst:.1g} or less",
+        )
     if instance.difficulty != EASY and sum(map(len, made.values())) == len(planned):
         known = {run.chosen: run.tables for run in (*made["truth"], *made["combinations"])}
         solver_run = functools.partial(_cells_of, opened, known, make)
         budget = {"cpu_s": threaded.cpu_s, "budget_s": instance.cpu_budget_s}
-        yield from hard_errors(opened.sizes, opened.truth, solver_run, seed=instance.instance_id, **budget)
+        yield from hard_errors(
+            opened.sizes, opened.truth, solver_run, seed=instance.instance_id, **budget
+        )
 
 
 def _repeated(runs: Sequence[_Run], recorded: Tables) -> Proof:
@@ -252,7 +297,9 @@ def _repeated(runs: Sequence[_Run], recorded: Tables) -> Proof:
     return "tables, repeated", error, f"the same bits in {REPEATED} runs"
 
 
-def _told_apart(kind: str, runs: Sequence[_Run], recorded: Tables, all_must_run: bool = False) -> Proof:
+def _told_apart(
+    kind: str, runs: Sequence[_Run], recorded: Tables, all_must_run: bool = False
+) -> Proof:
     """Prove that the tables distinguish the true options from others."""
     gaps = {run.name: largest_gap(recorded, run.tables) for run in runs}
     blind = [name for name, gap in gaps.items() if gap <= MARGIN]
@@ -263,7 +310,11 @@ def _told_apart(kind: str, runs: Sequence[_Run], recorded: Tables, all_must_run:
     elif crashed and all_must_run:
         error = f"{crashed[0]} makes no table; every combination of options has to run"
     nearest = min(gaps.values(), default=math.inf)
-    return f"tables, {kind}", error, f"{plural(len(runs), kind[:-1])} told apart, the nearest by {nearest:.2g}"
+    return (
+        f"tables, {kind}",
+        error,
+        f"{plural(len(runs), kind[:-1])} told apart, the nearest by {nearest:.2g}",
+    )
 
 
 def _cells_of(
@@ -277,7 +328,9 @@ def _cells_of(
     Raises:
         InputError: one makes no table.
     """
-    for run in make([opened.run("combinations", chosen) for chosen in combinations if chosen not in known]):
+    for run in make(
+        [opened.run("combinations", chosen) for chosen in combinations if chosen not in known]
+    ):
         known[run.chosen] = run.tables
     cells: dict[Combination, Cells] = {}
     for chosen in combinations:
@@ -288,7 +341,12 @@ def _cells_of(
 
 
 def _make(
-    task: Task, instance: Instance, sandbox: Sandbox, image: str, runs: Sequence[_Run], threads: int = 1
+    task: Task,
+    instance: Instance,
+    sandbox: Sandbox,
+    image: str,
+    runs: Sequence[_Run],
+    threads: int = 1,
 ) -> Iterator[_Run]:
     """Yield each run with its tables."""
     repo, cases = task.golden_repo(instance), table_cases(instance.tables)
@@ -302,7 +360,9 @@ def _make(
             limit_s=limits.time_s,
             threads=threads,
         )
-        outcome = run_with_exclusive_retry(sandbox, image, workspace, limits, modules if threads == 1 else ())
+        outcome = run_with_exclusive_retry(
+            sandbox, image, workspace, limits, modules if threads == 1 else ()
+        )
         try:
             tables = read_tables(list(read_frames(outcome.stdout)), instance.instance_id)
         except (InputError, StreamError):

@@ -52,7 +52,12 @@ class Must(Enum):
 
 
 #: Kind of variant → required outcome.
-VARIANTS = {VALID: Must.PASS, PLAIN: Must.REPRODUCE, CARELESS: Must.BREAK_CONTRACT, WRONG: Must.FAIL_CORE}
+VARIANTS = {
+    VALID: Must.PASS,
+    PLAIN: Must.REPRODUCE,
+    CARELESS: Must.BREAK_CONTRACT,
+    WRONG: Must.FAIL_CORE,
+}
 
 
 @dataclass(frozen=True)
@@ -86,11 +91,20 @@ class Trial:
             elif verdict.core_status is Status.PASSED:
                 cause = f", but only other cases notice it: {verdict.reason()}"
             error = self.must.value + cause
-        elif misread and verdict.cases and all(case.detail.startswith(BROKEN) for case in verdict.cases):
+        elif (
+            misread
+            and verdict.cases
+            and all(case.detail.startswith(BROKEN) for case in verdict.cases)
+        ):
             error = f"is broken code, not a misread method: {reason}"
-        elif self.name.startswith(f"{WRONG}/") and Status.ERROR in statuses <= {Status.ERROR, Status.PASSED}:
+        elif self.name.startswith(f"{WRONG}/") and Status.ERROR in statuses <= {
+            Status.ERROR,
+            Status.PASSED,
+        }:
             error = f"raises where it must return a wrong value, so it proves nothing: {reason}"
-        return Finding.of(self.instance_id, self.name, error, reason, verdict.status, verdict.core_status)
+        return Finding.of(
+            self.instance_id, self.name, error, reason, verdict.status, verdict.core_status
+        )
 
 
 @dataclass(frozen=True)
@@ -106,7 +120,15 @@ class Finding(Problem):
     """Its status on the core cases."""
 
     @classmethod
-    def of(cls, subject: str, where: str, error: str, note: str = "", status: str = "", core_status: str = "") -> Self:
+    def of(
+        cls,
+        subject: str,
+        where: str,
+        error: str,
+        note: str = "",
+        status: str = "",
+        core_status: str = "",
+    ) -> Self:
         """Make an error of a message, or a note if the message is empty."""
         severity = Severity.ERROR if error else Severity.NOTE
         return cls(subject, where, error or note, severity, status=status, core_status=core_status)
@@ -120,7 +142,9 @@ class Finding(Problem):
         # A sound wrong variant passes or fails by its core cases.
         core = not self.is_error and self.where.startswith(f"{WRONG}/")
         status = self.core_status if core else self.status
-        return ": ".join(filter(None, (self.severity, self.subject, self.where, status, self.message)))
+        return ": ".join(
+            filter(None, (self.severity, self.subject, self.where, status, self.message))
+        )
 
 
 def make_trials(task: Task, instance: Instance) -> Iterator[Trial]:
@@ -153,11 +177,19 @@ def _option_trials(task: Task, instance: Instance) -> Iterator[Trial]:
         for option in choice.options:
             if option != stated:
                 chosen = {**instance.chosen, choice.name: option}
-                yield _trial(instance, f"option/{choice.name}={option}", "files", files(chosen), Must.FAIL_CORE)
+                yield _trial(
+                    instance,
+                    f"option/{choice.name}={option}",
+                    "files",
+                    files(chosen),
+                    Must.FAIL_CORE,
+                )
 
 
 def _trial(instance: Instance, name: str, form: str, content: str, must: Must) -> Trial:
-    return Trial(instance.instance_id, name, Prediction(instance.instance_id, "check", form, content), must)
+    return Trial(
+        instance.instance_id, name, Prediction(instance.instance_id, "check", form, content), must
+    )
 
 
 def variant_files(task: Task, method: Instance, folder: Path) -> dict[str, str]:
@@ -188,6 +220,9 @@ def check_table(findings: Sequence[Finding]) -> Table:
     rows = []
     for instance, group in groupby(findings, key=lambda finding: finding.subject):
         own = list(group)
-        trials, errors = sum(finding.is_trial for finding in own), sum(finding.is_error for finding in own)
+        trials, errors = (
+            sum(finding.is_trial for finding in own),
+            sum(finding.is_error for finding in own),
+        )
         rows.append([instance, str(trials), str(errors)])
     return ["instance", "trials", "errors"], rows

@@ -100,7 +100,9 @@ def weaknesses(row: DatasetRow) -> Iterator[Weakness]:
                 if _equal(first, second, how) or _equal(second, first, how)
             ]
             expected = list(by_seed.values())
-            passing += [name for name, answers in _answers(expected, how) if _passes(expected, answers, how)]
+            passing += [
+                name for name, answers in _answers(expected, how) if _passes(expected, answers, how)
+            ]
         if passing:
             yield Weakness(case["name"], case["core"], passing)
 
@@ -125,14 +127,23 @@ def _answers(expected: Sequence[Any], how: Comparison) -> Iterator[tuple[str, It
         yield "items reversed", [output[::-1] for output in expected]
     arrays = [array for output in expected for array in _arrays(output)]
     # Right counts and labels beside wrong floats must fail, too.
-    what, kinds = ("floats", "fc") if any(array.dtype.kind in "fc" for array in arrays) else ("numbers", "iub")
+    what, kinds = (
+        ("floats", "fc")
+        if any(array.dtype.kind in "fc" for array in arrays)
+        else ("numbers", "iub")
+    )
     arrays = [array for array in arrays if array.dtype.kind in kinds and array.size]
     if not arrays:
         return
     overall = np.mean(np.concatenate([array.ravel() for array in arrays]))
     no_order = how.unordered and any(_vector(output) is not None for output in expected)
-    for name, change in {**_CHANGES, "replaced by their overall mean": lambda array: overall}.items():
-        if not ((name == "negated" and how.sign_invariant) or (no_order and name.startswith(_ORDERS))):
+    for name, change in {
+        **_CHANGES,
+        "replaced by their overall mean": lambda array: overall,
+    }.items():
+        if not (
+            (name == "negated" and how.sign_invariant) or (no_order and name.startswith(_ORDERS))
+        ):
             yield f"{what} {name}", (_changed(output, kinds, change) for output in expected)
 
 
@@ -154,14 +165,22 @@ def _changed(value: Any, kinds: str, change: Callable[[np.ndarray], Any]) -> Any
             return value
         new = change(array if array.ndim else array[None])
         new = new if array.dtype.kind in "fc" else np.rint(new)
-        new = np.broadcast_to(np.asarray(new).astype(array.dtype), array.shape or (1,)).reshape(array.shape)
-        return dataclasses.replace(value, values=new) if isinstance(value, Array) else type(value)(new.tolist())
+        new = np.broadcast_to(np.asarray(new).astype(array.dtype), array.shape or (1,)).reshape(
+            array.shape
+        )
+        return (
+            dataclasses.replace(value, values=new)
+            if isinstance(value, Array)
+            else type(value)(new.tolist())
+        )
     if isinstance(value, list | tuple):
         return type(value)(_changed(item, kinds, change) for item in value)
     if isinstance(value, dict) and "dict" in value:
         return {"dict": [(key, _changed(item, kinds, change)) for key, item in value["dict"]]}
     if isinstance(value, Table):
-        series = tuple((kind, name, _changed(item, kinds, change)) for kind, name, item in value.series)
+        series = tuple(
+            (kind, name, _changed(item, kinds, change)) for kind, name, item in value.series
+        )
         return dataclasses.replace(value, series=series)
     return value
 

@@ -42,7 +42,12 @@ GROUPS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {
         "analyse": analyse.app,
     },
     "Publish": {"submit": submit.submit},
-    "Author": {"tasks": tasks.app, "dataset": dataset.app, "images": images.app, "papers": papers.app},
+    "Author": {
+        "tasks": tasks.app,
+        "dataset": dataset.app,
+        "images": images.app,
+        "papers": papers.app,
+    },
     MAINTAIN: {"verify": submit.verify, "space": submit.space},
 }
 ORDER += [name for commands in GROUPS.values() for name in commands]
@@ -62,7 +67,9 @@ for _heading, _commands in GROUPS.items():
         if isinstance(_command, typer.Typer):
             app.add_typer(_command, name=_name, cls=GroupedHelp, rich_help_panel=_heading)
         else:
-            app.command(_name, cls=GroupedCommand if _name == "run" else None, rich_help_panel=_heading)(_command)
+            app.command(
+                _name, cls=GroupedCommand if _name == "run" else None, rich_help_panel=_heading
+            )(_command)
 
 
 def _version(shown: bool) -> None:
@@ -74,7 +81,10 @@ def _version(shown: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
     """Evaluate, build and inspect the benchmark."""
@@ -99,7 +109,10 @@ def main() -> None:
         # which have no number, are infrastructure failures.
         machine = error.errno in (None, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
         reason = error.strerror or str(error) or type(error).__name__
-        _fail(f"{error.filename}: {reason}" if error.filename is not None else reason, 3 if machine else 1)
+        _fail(
+            f"{error.filename}: {reason}" if error.filename is not None else reason,
+            3 if machine else 1,
+        )
     except KeyboardInterrupt:
         _fail("interrupted", 130)
 

@@ -38,7 +38,9 @@ def workspace(
     check_track(track)
     row = chosen_row(instance, dataset)
     write_workspace(row, folder, track=track)
-    command = f"lmrbench agent collect {folder} --model NAME" + (f" --dataset {dataset}" if dataset != EMBEDDED else "")
+    command = f"lmrbench agent collect {folder} --model NAME" + (
+        f" --dataset {dataset}" if dataset != EMBEDDED else ""
+    )
     print_out(f"{folder}: TASK.md states the task; collect the answer with `{command}`")
 
 
@@ -61,7 +63,9 @@ def run(settings: AgentSettings, as_json: Json = False) -> None:
     with progress_bar("agents", shown=not as_json, kept=kept) as progress:
         summary = models.run_agent(**dict(settings), progress=progress)
     command = evaluate_command(answers, settings.config, settings.dataset)
-    text = answers_text(answers, summary, "rows", command, done_now=summary.done, no_changes=summary.unchanged)
+    text = answers_text(
+        answers, summary, "rows", command, done_now=summary.done, no_changes=summary.unchanged
+    )
     emit(answers_dict(answers, summary), as_json, *text)
     raise typer.Exit(exit_status(summary, "row", kept()))
 
@@ -70,12 +74,16 @@ def run(settings: AgentSettings, as_json: Json = False) -> None:
 def collect(
     folders: Annotated[list[Path], typer.Argument(help="Workspaces.", metavar="DIR...")],
     model: Annotated[str, typer.Option("--model", "-m", help="Name of the agent in reports.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File of predictions; rows are added to it.")] = Path(
-        "predictions.jsonl"
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="File of predictions; rows are added to it.")
+    ] = Path("predictions.jsonl"),
     setting: Annotated[str, typer.Option(help="Setting to record in the rows.")] = "agent",
-    sample: Annotated[int, typer.Option(min=0, help="Sample number of the first row of each instance.")] = 0,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace rows that are already in the file.")] = False,
+    sample: Annotated[
+        int, typer.Option(min=0, help="Sample number of the first row of each instance.")
+    ] = 0,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace rows that are already in the file.")
+    ] = False,
     dataset: DatasetSpec = "embedded",
     as_json: Json = False,
 ) -> None:
@@ -97,11 +105,15 @@ def collect(
         if facts.get("left_out"):
             print_err(f"{folder}: left out: {', '.join(facts['left_out'])}")
         if not row["model_patch"]:
-            print_err(f"{folder}: {facts.get('problem', 'no changes')}; the row counts as malformed")
+            print_err(
+                f"{folder}: {facts.get('problem', 'no changes')}; the row counts as malformed"
+            )
     replaced = add_rows(out, answers, replace=replace)
     instead = f" ({replaced} replaced)" if replaced else ""
     ids = {row["instance_id"] for row in answers}
-    needed = [name for name, group in configs.items() if ids & {row["instance_id"] for row in group}]
+    needed = [
+        name for name, group in configs.items() if ids & {row["instance_id"] for row in group}
+    ]
     commands = [f"`{evaluate_command(out, name, dataset)}`" for name in needed]
     empty = sum(not row["model_patch"] for row in answers)
     emit(

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from ..analyse.result import Analysis
     from .outcomes import Part
 
-app = typer.Typer(no_args_is_help=True, help="Run the paper's analyses on its data or on your runs.")
+app = typer.Typer(
+    no_args_is_help=True, help="Run the paper's analyses on its data or on your runs."
+)
 
 Runs = Annotated[
     list[Path] | None,
@@ -59,7 +61,9 @@ def _answers(
     return run_answers(runs, judge_model, annotations, bad), bad, runs
 
 
-def _present(analysis: "Analysis", as_json: bool, out: list[Path] | None, bad: "Sequence[BadRow]" = ()) -> None:
+def _present(
+    analysis: "Analysis", as_json: bool, out: list[Path] | None, bad: "Sequence[BadRow]" = ()
+) -> None:
     """Print tables and notes, or JSON; write the files that are named; exit with status 1 if labels are bad."""
     emit(analysis, as_json)
     for path in out or ():
@@ -95,7 +99,8 @@ def tables(
 def actions(
     runs: Runs = None,
     robust: Annotated[
-        bool, typer.Option("--robust", help="Count a session as passed only if its answer is robust.")
+        bool,
+        typer.Option("--robust", help="Count a session as passed only if its answer is robust."),
     ] = False,
     out: Out = None,
     as_json: Json = False,
@@ -181,7 +186,9 @@ def errors(
     _ = RunFolder(run).facts  # fails if there is no run
     summary = None
     if model:
-        with progress_bar("asking", shown=not as_json, kept=partial(kept_in, run / FILE, "diagnoses")) as progress:
+        with progress_bar(
+            "asking", shown=not as_json, kept=partial(kept_in, run / FILE, "diagnoses")
+        ) as progress:
             summary = ask_why(settings, progress)
     elif not ((run / FILE).is_file() and (run / FILE).stat().st_size):
         raise InputError(f"{run}: no diagnoses yet; add a model to ask (--model)")

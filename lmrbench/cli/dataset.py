@@ -21,7 +21,16 @@ from lmrbench_data.tasks.task import Task
 from lmrbench_data.tasks.task_folders import choose_folders, load_tasks
 from lmrbench_evaluate.sandbox import open_sandbox
 
-from .options import MAINTAIN, BenchmarkFolder, ConfigOfNames, SandboxKind, TaskNames, Workers, Yes, tasks_and_drafts
+from .options import (
+    MAINTAIN,
+    BenchmarkFolder,
+    ConfigOfNames,
+    SandboxKind,
+    TaskNames,
+    Workers,
+    Yes,
+    tasks_and_drafts,
+)
 from .output import Json, emit, print_err, print_out, progress_bar
 
 #: Seconds of one run of a paper's experiments on an idle machine, on average, with the start of its sandbox.
@@ -49,7 +58,9 @@ def init(
 
 @app.command()
 def build(
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="New folder (default: the benchmark's name).")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="New folder (default: the benchmark's name).")
+    ] = None,
     benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
@@ -77,7 +88,9 @@ def build(
             fix = f"lmrbench dataset check{option} --config {config} --sandbox docker"
             not_proved += unproved_rows(found, tasks[config], fix)
             content, recordings = dataset_sha256(found), recordings_sha256(found)
-            built.append({"config": config, "rows": len(found), "sha256": content, "recordings": recordings})
+            built.append(
+                {"config": config, "rows": len(found), "sha256": content, "recordings": recordings}
+            )
             hashes = f"content {content[:12]}, recordings {recordings[:12]}"
             lines.append(f"{out}: {config}: {plural(len(found), 'row')}, {hashes}")
     problems = [problem.as_dict() for problem in (*drafts, *not_proved)]
@@ -104,13 +117,24 @@ def _build_configs(
     from ..checks.static import ReferenceLines, leaks
 
     finished, drafts = tasks_and_drafts(None, benchmark)
-    tasks = {config: load_tasks([task.name for task in finished], benchmark, config) for config in CONFIGS}
+    tasks = {
+        config: load_tasks([task.name for task in finished], benchmark, config)
+        for config in CONFIGS
+    }
     references = {task.name: ReferenceLines.of([task]) for task in finished}
     for task in itertools.chain(*tasks.values()):
-        for problem in (problem for item in task.instances for problem in leaks(task, item, references[task.name])):
+        for problem in (
+            problem
+            for item in task.instances
+            for problem in leaks(task, item, references[task.name])
+        ):
             raise InputError(str(problem).removeprefix("error: "))
     with progress_bar("building", shown=shown) as progress:
-        return drafts, tasks, {config: build_rows(chosen, progress) for config, chosen in tasks.items()}
+        return (
+            drafts,
+            tasks,
+            {config: build_rows(chosen, progress) for config, chosen in tasks.items()},
+        )
 
 
 @app.command()
@@ -120,7 +144,9 @@ def record(
     sandbox: SandboxKind = "auto",
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,
-    force: Annotated[bool, typer.Option("--force", help="Also record tasks that have not changed.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also record tasks that have not changed.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Record the expected outputs of changed tasks.
@@ -133,14 +159,19 @@ def record(
 
     tasks, _ = tasks_and_drafts(names, benchmark, config)
     done = []
-    with open_sandbox(sandbox, benchmark) as place, progress_bar("recording", shown=not as_json) as progress:
+    with (
+        open_sandbox(sandbox, benchmark) as place,
+        progress_bar("recording", shown=not as_json) as progress,
+    ):
         progress.start(sum(len(task.instances) for task in tasks))
         for recorded in record_tasks(tasks, place, workers=workers, force=force):
             done.append(recorded)
             progress.step(recorded.state)
     done.sort()
     rows = [[item.instance_id, item.state, f"{item.size / 1000:.1f} kB"] for item in done]
-    emit([item._asdict() for item in done], as_json, ("", (["instance", "recording", "size"], rows)))
+    emit(
+        [item._asdict() for item in done], as_json, ("", (["instance", "recording", "size"], rows))
+    )
 
 
 @app.command()
@@ -150,8 +181,12 @@ def check(
     sandbox: SandboxKind = "auto",
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show all findings, including passes.")] = False,
-    again: Annotated[bool, typer.Option("--again", help="Also check proved tasks that have not changed.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show all findings, including passes.")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Also check proved tasks that have not changed.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Prove that tasks are sound.
@@ -174,10 +209,15 @@ def check(
     def tell(instance: str, line: str) -> None:
         print_err(f"[{next(done)}/{total}] {instance}: {line}")
 
-    with open_sandbox(sandbox, benchmark) as place, progress_bar("checking", shown=not as_json) as progress:
+    with (
+        open_sandbox(sandbox, benchmark) as place,
+        progress_bar("checking", shown=not as_json) as progress,
+    ):
         proves = place.name == "docker"
         options = {"resume": proves and not again, "record": proves}
-        findings = list(check_tasks(tasks, place, workers=workers, progress=progress, finished=tell, **options))
+        findings = list(
+            check_tasks(tasks, place, workers=workers, progress=progress, finished=tell, **options)
+        )
     findings.sort()
     lines = problem_lines([finding for finding in findings if verbose or finding.is_error])
     emit([finding.as_dict() for finding in findings], as_json, *lines, ("", check_table(findings)))
@@ -189,10 +229,16 @@ def check(
 def private(
     out: Annotated[Path, typer.Argument(help="Folder to write.")],
     seed: Annotated[int, typer.Option("--seed", help="Seed of the draw; keep it secret.", min=0)],
-    config: Annotated[str, typer.Option("--config", help="counterfactual or underspecified.")] = "counterfactual",
+    config: Annotated[
+        str, typer.Option("--config", help="counterfactual or underspecified.")
+    ] = "counterfactual",
     names: TaskNames = None,
-    difficulty: Annotated[str, typer.Option(help="Of underspecified papers: easy, hard, silent or all.")] = "all",
-    per_paper: Annotated[int, typer.Option("--per-paper", help="Rows per paper.", min=1, max=100)] = 1,
+    difficulty: Annotated[
+        str, typer.Option(help="Of underspecified papers: easy, hard, silent or all.")
+    ] = "all",
+    per_paper: Annotated[
+        int, typer.Option("--per-paper", help="Rows per paper.", min=1, max=100)
+    ] = 1,
     sandbox: SandboxKind = "auto",
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,
@@ -210,9 +256,13 @@ def private(
     from ..checks.private_sets import experiment_runs, make_private_set, of_difficulty
 
     if config not in ("counterfactual", "underspecified"):
-        raise ArgumentError("config", f"{config!r} has no private sets; must be counterfactual or underspecified")
+        raise ArgumentError(
+            "config", f"{config!r} has no private sets; must be counterfactual or underspecified"
+        )
     if difficulty not in (*DIFFICULTIES, "all"):
-        raise ArgumentError("difficulty", f"must be {', '.join(DIFFICULTIES)} or all, not {difficulty!r}")
+        raise ArgumentError(
+            "difficulty", f"must be {', '.join(DIFFICULTIES)} or all, not {difficulty!r}"
+        )
     tasks = tasks_and_drafts(choose_folders(names, benchmark) if names else None, benchmark)[0]
     tasks = [of_difficulty(task, difficulty) for task in tasks] if difficulty != "all" else tasks
     tasks = [task for task in tasks if task.instances_of(config)]
@@ -225,12 +275,18 @@ def private(
         )
     with (
         open_sandbox(sandbox, benchmark) as place,
-        progress_bar("recording", shown=not as_json, kept=f"rows that were finished are in {out}") as progress,
+        progress_bar(
+            "recording", shown=not as_json, kept=f"rows that were finished are in {out}"
+        ) as progress,
     ):
-        made = make_private_set(out, tasks, config, seed, per_paper, place, workers=workers, progress=progress)
+        made = make_private_set(
+            out, tasks, config, seed, per_paper, place, workers=workers, progress=progress
+        )
     sha256, papers = dataset_sha256(made), len({row["paper_title"] for row in made})
     if len(made) < (wanted := per_paper * len(tasks)):
-        print_err(f"warning: {len(made)} of {wanted} rows: some papers have no other combination that gives a row")
+        print_err(
+            f"warning: {len(made)} of {wanted} rows: some papers have no other combination that gives a row"
+        )
     emit(
         {"folder": str(out), "rows": len(made), "sha256": sha256, "papers": papers},
         as_json,
@@ -243,8 +299,12 @@ def private(
 def push(
     repo: Annotated[str, typer.Argument(help="Dataset repository on the Hub, org/name.")],
     benchmark: BenchmarkFolder = None,
-    private: Annotated[bool, typer.Option("--private", help="Create the repository as private.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes without pushing.")] = False,
+    private: Annotated[
+        bool, typer.Option("--private", help="Create the repository as private.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the changes without pushing.")
+    ] = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -265,23 +325,47 @@ def push(
 
     api, facts_of = open_hub(), load_benchmark(benchmark)
     _, tasks, rows = _build_configs(benchmark, shown=not as_json)
-    if names := [name for config, chosen in tasks.items() for name in unproved(chosen, rows[config])]:
+    if names := [
+        name for config, chosen in tasks.items() for name in unproved(chosen, rows[config])
+    ]:
         check = f"lmrbench dataset check{benchmark_option(benchmark or benchmark_folder())} --sandbox docker"
-        raise InputError(f"{facts_of.name}: not checked in Docker: {join_names(names, 3)}; run `{check}`")
+        raise InputError(
+            f"{facts_of.name}: not checked in Docker: {join_names(names, 3)}; run `{check}`"
+        )
     plan = plan_push(api, repo, rows, facts_of)
-    facts: dict[str, Any] = {"repo": repo, "tag": plan.tag, "sha256": plan.sha256, "rows": len(plan.rows)}
-    facts |= {"removed": plan.removed, "changes": list(map(vars, plan.changes)), "done": plan.done, "commit": None}
+    facts: dict[str, Any] = {
+        "repo": repo,
+        "tag": plan.tag,
+        "sha256": plan.sha256,
+        "rows": len(plan.rows),
+    }
+    facts |= {
+        "removed": plan.removed,
+        "changes": list(map(vars, plan.changes)),
+        "done": plan.done,
+        "commit": None,
+    }
     changed = len({change.instance_id for change in plan.changes})
-    state = "already published" if plan.done else f"{plural(changed, 'row differs', 'rows differ')} from main"
+    state = (
+        "already published"
+        if plan.done
+        else f"{plural(changed, 'row differs', 'rows differ')} from main"
+    )
     if not as_json:
         for change in plan.changes:
             print_out(f"{change.instance_id}  {change.column or 'row'}: {change.summary}")
         for name in plan.removed:
             print_out(f"{name}: removed from the repository")
-        print_out(f"{repo} {plan.tag}: {plural(len(plan.rows), 'row')}, content {plan.sha256[:12]}; {state}")
+        print_out(
+            f"{repo} {plan.tag}: {plural(len(plan.rows), 'row')}, content {plan.sha256[:12]}; {state}"
+        )
     if not (dry_run or plan.done):
         if not (yes or as_json):
-            typer.confirm(f"Push to {repo} and tag it {plan.tag}? The tag can never move.", abort=True, err=True)
+            typer.confirm(
+                f"Push to {repo} and tag it {plan.tag}? The tag can never move.",
+                abort=True,
+                err=True,
+            )
         sha = facts["commit"] = carry_out(api, plan, private=private)
         print_err(f"pushed: {repo}@{plan.tag} ({sha[:12]})")
     emit(facts, as_json)

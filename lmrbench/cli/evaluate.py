@@ -41,7 +41,9 @@ def evaluate(
     """
     from ..api import evaluation
 
-    with progress_bar("distinct answers", shown=not as_json, kept="finished results are kept") as progress:
+    with progress_bar(
+        "distinct answers", shown=not as_json, kept="finished results are kept"
+    ) as progress:
         run = evaluation.evaluate(predictions, sandbox=sandbox, progress=progress, **dict(settings))
     assert run.summary is not None
     report = run.report()
@@ -74,13 +76,20 @@ def judge(settings: JudgeSettings, as_json: Json = False) -> None:
     voted = f", {settings.votes} votes" if settings.votes > 1 else ""
     title = f"Judged by {done.judge.model} (prompt {done.judge.prompt_version}{voted})"
     judged = [{**score.names, **score.overall.judge_dict()} for score in scores]
-    facts = {"run": str(settings.run), "judge_model": done.judge.model, **asking_dict(done), "models": judged}
+    facts = {
+        "run": str(settings.run),
+        "judge_model": done.judge.model,
+        **asking_dict(done),
+        "models": judged,
+    }
     lines = *asking_lines(done), f"judgements: {settings.run}/judgements.jsonl"
     emit(facts, as_json, *([(title, judge_table(scores))] if scores else []), *lines)
     raise typer.Exit(asking_status(done))
 
 
-calibrate = typer.Typer(no_args_is_help=True, help="Compare a judge with variants of known quality.")
+calibrate = typer.Typer(
+    no_args_is_help=True, help="Compare a judge with variants of known quality."
+)
 
 
 @calibrate.callback()
@@ -96,8 +105,12 @@ def _calibrate() -> None:
 )
 def variants(
     settings: JudgeSettings,
-    track: Annotated[str, typer.Option(help="Track in which to judge the variants: paper or contract.")] = "paper",
-    each: Annotated[int | None, typer.Option(min=1, help="Maximum number of variants per kind and instance.")] = None,
+    track: Annotated[
+        str, typer.Option(help="Track in which to judge the variants: paper or contract.")
+    ] = "paper",
+    each: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of variants per kind and instance.")
+    ] = None,
     benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
@@ -130,7 +143,10 @@ def variants(
         as_json,
         f"{judge.model} (prompt {judge.prompt_version}) on {plural(len(calibration.rated), 'variant')}, {track} track",
         *calibration.tables(),
-        *(f"left out: {count} ({reason})" for reason, count in sorted(calibration.left_out.items())),
+        *(
+            f"left out: {count} ({reason})"
+            for reason, count in sorted(calibration.left_out.items())
+        ),
         *asking_lines(summary),
         f"judgements: {settings.run}/judgements.jsonl",
     )

@@ -8,7 +8,9 @@ command_flags: dict[str, str] = {}
 
 def flag_of(argument: str) -> str:
     """The flag for an argument of the Python API; empty for instances that are taken by position."""
-    return command_flags.get(argument, "" if argument == "instances" else f"--{argument.replace('_', '-')}")
+    return command_flags.get(
+        argument, "" if argument == "instances" else f"--{argument.replace('_', '-')}"
+    )
 
 
 def with_flags(message: str) -> str:

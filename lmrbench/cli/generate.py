@@ -16,7 +16,15 @@ from lmrbench_evaluate.runs.settings import EvaluationSettings, RunSettings
 
 from ..generation.settings import PromptSettings, SamplingSettings
 from .options import SandboxKind, chosen_row, option_of, options
-from .outcomes import answers_dict, answers_text, evaluate_command, exit_status, kept_in, report_text, run_status
+from .outcomes import (
+    answers_dict,
+    answers_text,
+    evaluate_command,
+    exit_status,
+    kept_in,
+    report_text,
+    run_status,
+)
 from .output import Json, emit, print_err, progress_bar
 
 if TYPE_CHECKING:
@@ -52,7 +60,9 @@ def generate(context: typer.Context, settings: SamplingSettings, as_json: Json =
 def prompt(
     instance: Annotated[str, typer.Argument(help="Instance id.", metavar="ID")],
     settings: PromptSettings,
-    config: Annotated[Config | None, typer.Option(help="Configuration (default: that of the instance).")] = None,
+    config: Annotated[
+        Config | None, typer.Option(help="Configuration (default: that of the instance).")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show the prompt for an instance without sending it.
@@ -73,7 +83,11 @@ def prompt(
         max_tokens=settings.max_prompt_tokens,
     )
     version = prompt_version(configuration_of(row).name)
-    facts: dict[str, Any] = {"tokens": built.tokens, "cut": list(built.cut), "prompt_version": version}
+    facts: dict[str, Any] = {
+        "tokens": built.tokens,
+        "cut": list(built.cut),
+        "prompt_version": version,
+    }
     facts |= {"sha256": built.sha256, "messages": list(built.messages)}
     texts = (f"--- {message['role']}\n{message['content']}\n" for message in built.messages)
     emit({"instance_id": instance, **facts}, as_json, *texts)
@@ -91,7 +105,9 @@ def run(
         Path | None,
         typer.Option("--out", "-o", help="Run folder (default: runs/MODEL-SETTING-TRACK...)."),
     ] = None,
-    sandbox_workers: Annotated[int | None, option_of(EvaluationSettings, "workers", "--sandbox-workers")] = None,
+    sandbox_workers: Annotated[
+        int | None, option_of(EvaluationSettings, "workers", "--sandbox-workers")
+    ] = None,
     sandbox: SandboxKind = "auto",
     as_json: Json = False,
 ) -> None:
@@ -109,7 +125,9 @@ def run(
     if settings.limit or evaluation.categories:  # the others do not count as missing
         rows = load_rows(settings.dataset, settings.config, settings.instances)
         chosen = select(rows, settings.instances, evaluation.categories)
-        first = [name for name in settings.instances or sorted(chosen) if name in chosen][: settings.limit]
+        first = [name for name in settings.instances or sorted(chosen) if name in chosen][
+            : settings.limit
+        ]
         settings = settings.model_copy(update={"instances": tuple(first)})
     folder = out or Path("runs") / settings.run_name
     folder = folder if folder.name.strip(".") else folder.resolve()
@@ -122,7 +140,9 @@ def run(
             emit({}, as_json, *_text(settings, summary, folder))
         if status := exit_status(summary, "request", kept_in(settings.out, "answers")):
             raise typer.Exit(status)
-        with progress_bar("distinct answers", shown=not as_json, kept="finished results are kept") as progress:
+        with progress_bar(
+            "distinct answers", shown=not as_json, kept="finished results are kept"
+        ) as progress:
             run = evaluate(settings.out, sandbox=place, progress=progress, **dict(run_settings))
     assert run.summary is not None
     report = run.report()
@@ -131,7 +151,10 @@ def run(
 
 
 def _checked_run(
-    settings: SamplingSettings, evaluation: EvaluationSettings, folder: Path, place: "Sandbox | Engine"
+    settings: SamplingSettings,
+    evaluation: EvaluationSettings,
+    folder: Path,
+    place: "Sandbox | Engine",
 ) -> RunSettings:
     """Return the settings of the evaluation, once its folder is checked: before the first request.
 
@@ -147,7 +170,9 @@ def _checked_run(
     check_config(instances, rows, settings.dataset)
     if instances and RunFolder(folder).exists:
         known = {row["instance_id"] for row in rows}
-        instances = tuple(dict.fromkeys((*instances, *sorted(known & RunFolder(folder).facts["scope"].keys()))))
+        instances = tuple(
+            dict.fromkeys((*instances, *sorted(known & RunFolder(folder).facts["scope"].keys())))
+        )
     chosen = RunSettings(
         **{**dict(evaluation), "categories": ()},
         out=folder,
@@ -169,11 +194,15 @@ def _checked_run(
 def _sample(settings: SamplingSettings, quiet: bool) -> "SamplingSummary":
     from ..api import models
 
-    with progress_bar("sampling", shown=not quiet, kept=partial(kept_in, settings.out, "answers")) as progress:
+    with progress_bar(
+        "sampling", shown=not quiet, kept=partial(kept_in, settings.out, "answers")
+    ) as progress:
         return models.generate(**dict(settings), progress=progress)
 
 
-def _text(settings: SamplingSettings, summary: "SamplingSummary", folder: Path | None = None) -> "list[Part]":
+def _text(
+    settings: SamplingSettings, summary: "SamplingSummary", folder: Path | None = None
+) -> "list[Part]":
     counts = {"asked_now": summary.asked, "unusable_answers": summary.unusable}
     command = evaluate_command(settings.out, settings.config, settings.dataset)
     command = f"{command} --out {folder}" if folder else command

@@ -42,7 +42,9 @@ class GroupedHelp(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         """Replace the types of Python in the help of all parameters."""
         super().__init__(**settings)
-        parameters: list[Any] = [item for command in (self, *self.commands.values()) for item in command.params]
+        parameters: list[Any] = [
+            item for command in (self, *self.commands.values()) for item in command.params
+        ]
         for item in parameters:
             item.display_type = functools.partial(_type_for_readers, item.display_type)
 
@@ -79,7 +81,9 @@ def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
     headings: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (*_PANELS, "Options")}
     for item in command.get_params(ctx):
         if record := item.get_help_record(ctx):
-            heading = next((heading for heading, names in _PANELS.items() if item.name in names), "Options")
+            heading = next(
+                (heading for heading, names in _PANELS.items() if item.name in names), "Options"
+            )
             headings[heading].append(record)
     _write(headings, formatter)
 

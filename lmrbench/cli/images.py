@@ -42,7 +42,13 @@ def list_images(benchmark: BenchmarkFolder = None, as_json: Json = False) -> Non
         for environment in load_environments(benchmark).values()
     ]
     cells = [
-        [row["environment"], row["tag"], f"{row['disk_mb']} MB", "yes" if row["image_id"] else "no", row["description"]]
+        [
+            row["environment"],
+            row["tag"],
+            f"{row['disk_mb']} MB",
+            "yes" if row["image_id"] else "no",
+            row["description"],
+        ]
         for row in rows
     ]
     emit(rows, as_json, ("", (["environment", "tag", "disk", "here", "description"], cells)))
@@ -51,7 +57,9 @@ def list_images(benchmark: BenchmarkFolder = None, as_json: Json = False) -> Non
 @app.command()
 def build(
     names: Names = None,
-    agent: Annotated[str, typer.Option(help="Add this agent (mini-swe-agent, openhands) to the images.")] = "",
+    agent: Annotated[
+        str, typer.Option(help="Add this agent (mini-swe-agent, openhands) to the images.")
+    ] = "",
     benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
@@ -66,11 +74,15 @@ def build(
 
     environments, built = choose_environments(names or (), benchmark), dict[str, str]()
     if agent:
-        built = build_agent_images(agent, [environment.tag for environment in environments], benchmark)
+        built = build_agent_images(
+            agent, [environment.tag for environment in environments], benchmark
+        )
     else:
         api = connect()
         for environment in environments:
-            print_err(f"building {environment.tag}: about {environment.disk_mb / 1000:.1f} GB of disk")
+            print_err(
+                f"building {environment.tag}: about {environment.disk_mb / 1000:.1f} GB of disk"
+            )
             built[environment.tag] = build_image(api, environment)
     emit(built, as_json, *(f"{tag}  {identity}" for tag, identity in built.items()))
 
@@ -104,7 +116,9 @@ def doctor(settings: DoctorSettings, as_json: Json = False) -> None:
 def _print_finding(finding: Finding) -> None:
     from rich.text import Text
 
-    text = Text.assemble((f"{finding.severity:8} ", _COLOURS[finding.severity]), f"{finding.check:12} {finding.text}")
+    text = Text.assemble(
+        (f"{finding.severity:8} ", _COLOURS[finding.severity]), f"{finding.check:12} {finding.text}"
+    )
     if finding.fix:
         text.append(f"\n{' ' * 22}\N{RIGHTWARDS ARROW} {finding.fix}")
     print_rich(text)

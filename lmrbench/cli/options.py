@@ -37,7 +37,11 @@ def options(
         without: fields that keep their defaults.
         changes: field → an `option(...)` that describes it instead.
     """
-    fields = {name: changes.get(name, item) for name, item in _fields(settings).items() if name not in without}
+    fields = {
+        name: changes.get(name, item)
+        for name, item in _fields(settings).items()
+        if name not in without
+    }
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command)
@@ -67,7 +71,9 @@ def option_of(settings: type[Settings], name: str, *flags: str, help: str = "") 
 
 def _fields(settings: type[Settings]) -> dict[str, FieldInfo]:
     """Return the fields: required ones first, those of a class before those of its bases."""
-    names = dict.fromkeys(name for owner in settings.__mro__ for name in inspect.get_annotations(owner))
+    names = dict.fromkeys(
+        name for owner in settings.__mro__ for name in inspect.get_annotations(owner)
+    )
     fields = {name: settings.model_fields[name] for name in names if name in settings.model_fields}
     return dict(sorted(fields.items(), key=lambda item: not item[1].is_required()))
 
@@ -93,12 +99,20 @@ def _parameter(settings: type[Settings], name: str, field: FieldInfo) -> inspect
         kind, default = list[str] | None, None
     declaration = _declaration(name, field)
     return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, declaration]
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, declaration],
     )
 
 
 def _declaration(name: str, field: FieldInfo, flags: Sequence[str] = (), help: str = "") -> Any:
-    limits = {short: getattr(part, key) for part in field.metadata for short, key in _LIMITS if hasattr(part, key)}
+    limits = {
+        short: getattr(part, key)
+        for part in field.metadata
+        for short, key in _LIMITS
+        if hasattr(part, key)
+    }
     facts, text = _facts(field), help or field.description or ""
     if get_origin(field.annotation) in (tuple, dict):
         text = f"{text[:-2]}; repeatable)." if text.endswith(").") else f"{text[:-1]} (repeatable)."
@@ -118,11 +132,20 @@ Workers = Annotated[int, option_of(RunSettings, "workers", help="Number of paral
 Config = Annotated[str, option_of(PromptSettings, "config")]
 ConfigOfNames = Annotated[
     str | None,
-    option_of(PromptSettings, "config", help="Configuration (default: that of the named instances, else function)."),
+    option_of(
+        PromptSettings,
+        "config",
+        help="Configuration (default: that of the named instances, else function).",
+    ),
 ]
 BenchmarkFolder = Annotated[
     Path | None,
-    typer.Option("--benchmark", help="Folder of tasks (default: the installed one).", exists=True, file_okay=False),
+    typer.Option(
+        "--benchmark",
+        help="Folder of tasks (default: the installed one).",
+        exists=True,
+        file_okay=False,
+    ),
 ]
 SandboxKind = Annotated[
     str,
@@ -132,9 +155,15 @@ SandboxKind = Annotated[
         metavar="<auto|docker|bwrap|local|MODULE:NAME>",
     ),
 ]
-TaskNames = Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids (default: all).")]
-JudgeModel = Annotated[str | None, typer.Option("--judge-model", help="Judge to show (default: the most recent one).")]
-Labels = Annotated[Path | None, typer.Option("--labels", help="Human labels of the answers (.csv, .jsonl).")]
+TaskNames = Annotated[
+    list[str] | None, typer.Argument(help="Task folders or instance ids (default: all).")
+]
+JudgeModel = Annotated[
+    str | None, typer.Option("--judge-model", help="Judge to show (default: the most recent one).")
+]
+Labels = Annotated[
+    Path | None, typer.Option("--labels", help="Human labels of the answers (.csv, .jsonl).")
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
@@ -149,7 +178,11 @@ def tasks_and_drafts(
     else:
         config = config or FUNCTION
         tasks, drafts = load_finished(benchmark, config)
-    loaded = {name for task in tasks for name in (task.name, *(item.instance_id for item in task.instances))}
+    loaded = {
+        name
+        for task in tasks
+        for name in (task.name, *(item.instance_id for item in task.instances))
+    }
     if without := [name for name in names or () if name not in loaded]:
         raise ArgumentError("config", f"{without[0]} has no instance of the configuration {config}")
     if not tasks:
@@ -161,7 +194,11 @@ def tasks_and_drafts(
 
 def chosen_row(instance: str, dataset: str, config: str | None = None) -> DatasetRow:
     """Load the row of an instance from a configuration, by default from any."""
-    groups = [load_rows(dataset, config, [instance])] if config else rows_by_config([instance], dataset).values()
+    groups = (
+        [load_rows(dataset, config, [instance])]
+        if config
+        else rows_by_config([instance], dataset).values()
+    )
     rows = [row for group in groups for row in group]
     [row] = choose_rows(rows, [instance])
     return row

@@ -58,16 +58,24 @@ def answers_dict(out: Path, summary: "AnswerSummary") -> dict[str, Any]:
 
 def evaluate_command(predictions: Path, config: str = FUNCTION, dataset: str = EMBEDDED) -> str:
     """Return the command that evaluates predictions."""
-    options = {"config": config if config != FUNCTION else "", "dataset": dataset if dataset != EMBEDDED else ""}
+    options = {
+        "config": config if config != FUNCTION else "",
+        "dataset": dataset if dataset != EMBEDDED else "",
+    }
     words = [word for name, value in options.items() if value for word in (f"--{name}", value)]
     return shlex.join(["lmrbench", "evaluate", str(predictions), *words])
 
 
-def answers_text(out: Path, summary: "AnswerSummary", what: str, command: str, **counts: int) -> "list[Part]":
+def answers_text(
+    out: Path, summary: "AnswerSummary", what: str, command: str, **counts: int
+) -> "list[Part]":
     """Return the number of answers, with `counts` of which the first is that of this call, and their cost."""
     rows = [[name.replace("_", " "), str(count)] for name, count in counts.items()]
     rows.insert(1, ["from earlier calls", str(summary.kept)])
-    rows += [["tokens in, out", f"{summary.input_tokens:,}, {summary.output_tokens:,}"], ["cost", summary.cost]]
+    rows += [
+        ["tokens in, out", f"{summary.input_tokens:,}, {summary.output_tokens:,}"],
+        ["cost", summary.cost],
+    ]
     parts: list[Part] = [("", ([what, "number"], rows))]
     if summary.kept or next(iter(counts.values())):
         parts.append(f"predictions: {out}; evaluate them with `{command}`")
@@ -84,7 +92,9 @@ def exit_status(summary: "JobSummary", what: str, kept: str, nouns: str = "") ->
     if summary.stopped:
         print_err(f"incomplete: {summary.stopped}; {kept}")
     if summary.errors:
-        print_err(f"incomplete: {plural(summary.errors, what, nouns)} failed ({summary.first_error})")
+        print_err(
+            f"incomplete: {plural(summary.errors, what, nouns)} failed ({summary.first_error})"
+        )
     if not summary.complete:
         limit = "raise the cost limit, or run without one, to resume"
         print_err(limit if summary.out_of_budget else "re-run the command to resume")
@@ -106,7 +116,11 @@ def asking_dict(done: "JudgeSummary") -> dict[str, Any]:
     names = "asked", "kept", "identical", "errors", "cost_usd", "complete", "stopped", "first_error"
     facts = {"prompt_version": done.judge.prompt_version, "base_url": done.judge.server}
     facts |= {name: getattr(done, name) for name in names}
-    return {**facts, "input_tokens": done.spent.input_tokens, "output_tokens": done.spent.output_tokens}
+    return {
+        **facts,
+        "input_tokens": done.spent.input_tokens,
+        "output_tokens": done.spent.output_tokens,
+    }
 
 
 def asking_status(done: "JudgeSummary", what: str = "judgement", nouns: str = "judgements") -> int:

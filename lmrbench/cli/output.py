@@ -75,7 +75,9 @@ class _Column:
         starts = {cell[:1] for cell in shown[1:]}
         self.texts = [Text(cell) for cell in shown]
         self.width = max(heading, widest)
-        self.is_number = not is_first and widest <= NUMBER_WIDTH and starts <= {*string.digits, "-", "+"}
+        self.is_number = (
+            not is_first and widest <= NUMBER_WIDTH and starts <= {*string.digits, "-", "+"}
+        )
         #: The narrowest that it may become.
         self.least = min(self.width, FOLD_WIDTH)
         if self.is_number:
@@ -89,7 +91,10 @@ def _fit(columns: Sequence[_Column], room: int) -> tuple[int, int]:
     if _table_width(column.least for column in columns[: names + 1]) > room:
         names = 1
     fitting = names + 1
-    while fitting < len(columns) and _table_width(column.least for column in columns[: fitting + 1]) <= room:
+    while (
+        fitting < len(columns)
+        and _table_width(column.least for column in columns[: fitting + 1]) <= room
+    ):
         fitting += 1
     return names, fitting
 
@@ -103,7 +108,10 @@ def _print_table(title: str, table: "Table") -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as RichTable
 
-    columns = [_Column(cells, is_first=not place) for place, cells in enumerate(zip(table[0], *table[1], strict=True))]
+    columns = [
+        _Column(cells, is_first=not place)
+        for place, cells in enumerate(zip(table[0], *table[1], strict=True))
+    ]
     room = _console().width
     names, fitting = _fit(columns, room)
     block = columns[:fitting]
@@ -124,7 +132,11 @@ def _print_table(title: str, table: "Table") -> None:
     print_rich(shown, least_width=_table_width(column.least for column in block))
     if fitting < len(columns):
         _print_table(
-            "", ([*table[0][:names], *table[0][fitting:]], [[*row[:names], *row[fitting:]] for row in table[1]])
+            "",
+            (
+                [*table[0][:names], *table[0][fitting:]],
+                [[*row[:names], *row[fitting:]] for row in table[1]],
+            ),
         )
 
 
@@ -143,7 +155,9 @@ def _console() -> "Console":
     is_live, has_colours = sys.stdout.isatty(), not os.environ.get("NO_COLOR")
     # rich itself keeps bold and italics where NO_COLOR is set.
     return Console(
-        width=None if is_live else PIPE_WIDTH, color_system="auto" if is_live and has_colours else None, highlight=False
+        width=None if is_live else PIPE_WIDTH,
+        color_system="auto" if is_live and has_colours else None,
+        highlight=False,
     )
 
 
@@ -183,7 +197,10 @@ def prepare_streams() -> None:
 
 class _LogToStderr(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        print_err(("warning: " if record.levelno >= logging.WARNING else "") + with_flags(record.getMessage()))
+        print_err(
+            ("warning: " if record.levelno >= logging.WARNING else "")
+            + with_flags(record.getMessage())
+        )
 
 
 def log_to_stderr() -> None:
@@ -207,7 +224,9 @@ def only_runs(paths: list[Path]) -> list[Path]:
 
 
 @contextlib.contextmanager
-def progress_bar(description: str, *, shown: bool = True, kept: str | Callable[[], str] = "") -> Iterator[Progress]:
+def progress_bar(
+    description: str, *, shown: bool = True, kept: str | Callable[[], str] = ""
+) -> Iterator[Progress]:
     """Show progress on stderr: a bar in a terminal, a line from time to time elsewhere.
 
     Args:
@@ -260,7 +279,11 @@ class _Steps(Progress):
         self._labels[label] += 1
         counts = {label: count for label, count in self._labels.items() if label}
         # Many labels, such as names of instances, are not counted.
-        text = " ".join(f"{label} {count}" for label, count in counts.items()) if len(counts) <= 8 else ""
+        text = (
+            " ".join(f"{label} {count}" for label, count in counts.items())
+            if len(counts) <= 8
+            else ""
+        )
         self._bars.update(self._task, advance=1, counts=text)
         now, done = time.monotonic(), self._labels.total()
         if self._bars.disable and now - self._printed >= LOG_EVERY_S and done < self._total:

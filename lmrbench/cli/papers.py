@@ -18,7 +18,9 @@ app = typer.Typer(help="Fetch and add the papers' PDFs.", no_args_is_help=True)
 
 @app.command()
 def fetch(
-    names: Annotated[list[str] | None, typer.Argument(help="Instance ids or papers (default: all).")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Instance ids or papers (default: all).")
+    ] = None,
     dataset: DatasetSpec = "embedded",
     as_json: Json = False,
 ) -> None:
@@ -75,7 +77,9 @@ def _papers(dataset: str, names: list[str] | None = None) -> dict[str, DatasetRo
     rows, by_name = list[DatasetRow](), dict[str, DatasetRow]()
     for every in (False, True):
         if not by_name or set(names or ()) - by_name.keys():
-            rows = [row for group in rows_by_config((), dataset, every=every).values() for row in group]
+            rows = [
+                row for group in rows_by_config((), dataset, every=every).values() for row in group
+            ]
             by_name = {name: row for row in rows for name in (row["instance_id"], paper_key(row))}
     check_instances(names or (), by_name)
     chosen = [by_name[name] for name in names] if names else sorted(rows, key=paper_key)

@@ -20,10 +20,17 @@ if TYPE_CHECKING:
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
     out: Annotated[
-        list[Path] | None, typer.Option("--out", "-o", help="Also write a .md, .json, .csv or .html file (repeatable).")
+        list[Path] | None,
+        typer.Option(
+            "--out", "-o", help="Also write a .md, .json, .csv or .html file (repeatable)."
+        ),
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a file at --out that is not a report.")] = False,
-    figures: Annotated[Path | None, typer.Option(file_okay=False, help="Also write figures and tables there.")] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace a file at --out that is not a report.")
+    ] = False,
+    figures: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Also write figures and tables there.")
+    ] = None,
     labels: Labels = None,
     judge_model: JudgeModel = None,
     as_json: Json = False,
@@ -57,7 +64,10 @@ def merge(
     runs: Annotated[list[Path], typer.Argument(help="Run folders, each on instances of its own.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the merged run.")],
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace answers of that folder that the runs lack or change.")
+        bool,
+        typer.Option(
+            "--replace", help="Replace answers of that folder that the runs lack or change."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -92,11 +102,21 @@ _MEANINGS = {
 
 def show(
     run: Annotated[Path, typer.Argument(help="Run folder.", metavar="RUN")],
-    instance: Annotated[str | None, typer.Argument(help="Instance id (default: list what did not pass).")] = None,
-    sample: Annotated[int | None, typer.Option("--sample", min=0, help="Sample number (default: the first).")] = None,
-    model: Annotated[str | None, typer.Option("--model", "-m", help="Model, if the run has several.")] = None,
-    setting: Annotated[str | None, typer.Option("--setting", help="Setting, if the run has several.")] = None,
-    track: Annotated[str | None, typer.Option("--track", help="Track, if the run has several.")] = None,
+    instance: Annotated[
+        str | None, typer.Argument(help="Instance id (default: list what did not pass).")
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option("--sample", min=0, help="Sample number (default: the first).")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Model, if the run has several.")
+    ] = None,
+    setting: Annotated[
+        str | None, typer.Option("--setting", help="Setting, if the run has several.")
+    ] = None,
+    track: Annotated[
+        str | None, typer.Option("--track", help="Track, if the run has several.")
+    ] = None,
     judge_model: JudgeModel = None,
     as_json: Json = False,
 ) -> None:
@@ -116,7 +136,11 @@ def show(
     if instance is None:
         if sample is not None:
             raise ArgumentError("sample", "belongs to an instance; name one")
-        rows = list(failures(run, {report.scores[number].key for number in fitting(report.scores, **choice)}))
+        rows = list(
+            failures(
+                run, {report.scores[number].key for number in fitting(report.scores, **choice)}
+            )
+        )
         more = "every answer passed every case" if report.scores else "no results yet"
         more = f"lmrbench show {run} INSTANCE explains an answer" if rows else more
         table = [("What did not pass", (FAILURES, rows))] if rows else []
@@ -142,9 +166,18 @@ def _markdown(chosen: "Chosen") -> str:
     )
     environment.filters.update(in_words=in_words, block=_block, plural=plural)
     environment.filters["word"] = lambda outcome: named.get(outcome, outcome)
-    environment.filters["difference"] = lambda lines: "\n".join(f"{signs.get(at.kind, ' ')} {at.text}" for at in lines)
-    passed, judged = sum(outcome in ("robust", "reproduced") for _, outcome in chosen.samples), chosen.answer.judgement
-    reasons = [judged.algorithm, judged.implementation, *(f"- {line}" for line in judged.rationale)] if judged else []
+    environment.filters["difference"] = lambda lines: "\n".join(
+        f"{signs.get(at.kind, ' ')} {at.text}" for at in lines
+    )
+    passed, judged = (
+        sum(outcome in ("robust", "reproduced") for _, outcome in chosen.samples),
+        chosen.answer.judgement,
+    )
+    reasons = (
+        [judged.algorithm, judged.implementation, *(f"- {line}" for line in judged.rationale)]
+        if judged
+        else []
+    )
     return environment.get_template("show.md.j2").render(
         chosen=chosen,
         score=chosen.score,

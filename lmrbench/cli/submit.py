@@ -19,8 +19,12 @@ DATASET = "lmr-bench/lmr-bench"
 def submit(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
     to: Annotated[str, typer.Option(help="Results dataset, org/name.")],
-    dataset: Annotated[str, typer.Option(help="Published dataset of the benchmark, org/name.")] = DATASET,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, and send nothing.")] = False,
+    dataset: Annotated[
+        str, typer.Option(help="Published dataset of the benchmark, org/name.")
+    ] = DATASET,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything, and send nothing.")
+    ] = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -59,8 +63,12 @@ def verify(
     pull_request: Annotated[str, typer.Argument(help="Number or URL of the pull request.")],
     dataset: DatasetSpec = "embedded",
     workers: Workers = 2,
-    fresh_seeds: Annotated[int, typer.Option(min=1, max=100, help="Number of additional, secret seeds.")] = 2,
-    publish: Annotated[bool, typer.Option(help="Publish the repeated run, and close the pull request.")] = True,
+    fresh_seeds: Annotated[
+        int, typer.Option(min=1, max=100, help="Number of additional, secret seeds.")
+    ] = 2,
+    publish: Annotated[
+        bool, typer.Option(help="Publish the repeated run, and close the pull request.")
+    ] = True,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -82,46 +90,76 @@ def verify(
 
     number = re.fullmatch(r"(?:https?://.*/discussions/)?(\d+)/?", pull_request)
     if not number:
-        raise typer.BadParameter(f"{pull_request!r} is neither the number nor the URL of a pull request")
+        raise typer.BadParameter(
+            f"{pull_request!r} is neither the number nor the URL of a pull request"
+        )
     api = open_hub()
     if publish:
         check_rights(api, repo, write=True)  # before the work, which may take an hour
     if publish and (record := earlier_record(api, repo, int(number[1]))):
         url = close(api, repo, record)
         print_err(f"already verified and published; closed: {url}")
-        facts = {"run_id": record.run_id, "sha": record.submission, "rows": record.rows, "agreed": record.agreed}
-        emit({**facts, "memorised": len(record.memorised), "differing": record.differing, "published": url}, as_json)
+        facts = {
+            "run_id": record.run_id,
+            "sha": record.submission,
+            "rows": record.rows,
+            "agreed": record.agreed,
+        }
+        emit(
+            {
+                **facts,
+                "memorised": len(record.memorised),
+                "differing": record.differing,
+                "published": url,
+            },
+            as_json,
+        )
         return
     submission = fetch_submission(api, repo, int(number[1]))
     if not as_json:
         print_out(f"{submission.where} at {submission.sha[:12]}: run {submission.run_id}")
     with progress_bar("verifying", shown=not as_json) as progress:
-        summary, verified = repeat(submission, dataset, workers=workers, fresh_seeds=fresh_seeds, progress=progress)
+        summary, verified = repeat(
+            submission, dataset, workers=workers, fresh_seeds=fresh_seeds, progress=progress
+        )
     if verified is None:
         reason = summary.stopped or plural(summary.infra_errors, "infra error")
         print_err(f"incomplete: {reason}; re-run the command to resume")
         raise typer.Exit(3)
     rows, differing, memorised = len(verified.rows), verified.differing, len(verified.memorised)
-    result = {"run_id": submission.run_id, "sha": submission.sha, "rows": rows, "agreed": rows - len(differing)}
+    result = {
+        "run_id": submission.run_id,
+        "sha": submission.sha,
+        "rows": rows,
+        "agreed": rows - len(differing),
+    }
     result |= {"memorised": memorised, "differing": differing, "published": None}
     if not as_json:
         for line in differing[:50]:
             print_out(f"differs: {line}")
-        print_out(f"{rows - len(differing)} of {rows} verdicts equal the submitted ones, on secret seeds as well")
+        print_out(
+            f"{rows - len(differing)} of {rows} verdicts equal the submitted ones, on secret seeds as well"
+        )
         print_out(f"{memorised} pass on the published seeds only")
     if publish and (yes or as_json or typer.confirm("Publish the run?", err=True)):
         _, url = publish_run(api, verified)
         result["published"] = url
         print_err(f"verified and published: {url}")
-        shutil.rmtree(submission.work_folder, ignore_errors=True)  # its seeds are not secret any more
+        shutil.rmtree(
+            submission.work_folder, ignore_errors=True
+        )  # its seeds are not secret any more
     emit(result, as_json)
 
 
 def space(
-    folder: Annotated[Path, typer.Argument(help="New folder.", file_okay=False)] = Path("leaderboard"),
+    folder: Annotated[Path, typer.Argument(help="New folder.", file_okay=False)] = Path(
+        "leaderboard"
+    ),
     runs: Annotated[
         list[Path] | None,
-        typer.Option("--from", exists=True, help="Show this run, or the runs in this folder (repeatable)."),
+        typer.Option(
+            "--from", exists=True, help="Show this run, or the runs in this folder (repeatable)."
+        ),
     ] = None,
 ) -> None:
     """Write the files of the leaderboard Space into a folder.

@@ -17,7 +17,9 @@ app = typer.Typer(help="List, show, start and lint tasks.", no_args_is_help=True
 
 
 @app.command("list")
-def list_tasks(config: Config = "function", benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
+def list_tasks(
+    config: Config = "function", benchmark: BenchmarkFolder = None, as_json: Json = False
+) -> None:
     """List all instances of a configuration.
 
     Shows goal functions by category; --json adds file, paper, year, the size of the repository and what it depends on.
@@ -31,9 +33,15 @@ def list_tasks(config: Config = "function", benchmark: BenchmarkFolder = None, a
     rows = task_facts(tasks_and_drafts(None, benchmark, config)[0])
     goals: dict[str, list[list[str]]] = {}
     for row in rows:
-        name = goal_text(row["goals"]).rpartition(":")[2]  # without the file, so that a row fits a line
+        name = goal_text(row["goals"]).rpartition(":")[
+            2
+        ]  # without the file, so that a row fits a line
         goals.setdefault(row["category"], []).append([row["instance_id"], name])
-    emit(rows, as_json, *((category, (["instance_id", "goal"], goals[category])) for category in sorted(goals)))
+    emit(
+        rows,
+        as_json,
+        *((category, (["instance_id", "goal"], goals[category])) for category in sorted(goals)),
+    )
 
 
 @app.command(rich_help_panel=MAINTAIN)
@@ -74,7 +82,11 @@ def show(
 def _paragraphs(item: dict[str, Any]) -> Iterator[str]:
     yield f"# {item['instance_id']}"
     yield f"{item['category']}: {item['paper']['title']}"
-    for title, key in (("Instruction", "instruction"), ("Contract", "contract"), ("Paper", "paper_text")):
+    for title, key in (
+        ("Instruction", "instruction"),
+        ("Contract", "contract"),
+        ("Paper", "paper_text"),
+    ):
         if key in item:
             yield f"# {title}"
             yield item[key].strip()
@@ -108,7 +120,9 @@ def lint(names: TaskNames = None, benchmark: BenchmarkFolder = None, as_json: Js
 
 @app.command()
 def new(
-    slug: Annotated[str, typer.Argument(help="Name of the folder, NN-SLUG, and of its first instance.")],
+    slug: Annotated[
+        str, typer.Argument(help="Name of the folder, NN-SLUG, and of its first instance.")
+    ],
     benchmark: BenchmarkFolder = None,
 ) -> None:
     """Start a task from a template.
@@ -121,7 +135,9 @@ def new(
     folder = new_task(slug, benchmark)
     option = f" --benchmark {benchmark}" if benchmark else ""
     print_out(f"written: {folder}")
-    print_out(f"next: copy the repository to {folder / 'repo'}, replace each TODO, then `lmrbench tasks lint{option}`")
+    print_out(
+        f"next: copy the repository to {folder / 'repo'}, replace each TODO, then `lmrbench tasks lint{option}`"
+    )
 
 
 export = typer.Typer(help="Export tasks for Harbor.", no_args_is_help=True)

@@ -86,18 +86,31 @@ def export_harbor(settings: HarborSettings, progress: Progress | None = None) ->
     progress.start(len(rows))
     datasets: dict[tuple[str, str], list[dict[str, str]]] = {}
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out, prefix=".") as staging:  # inside: `out` may be where the user stands
+    with tempfile.TemporaryDirectory(
+        dir=out, prefix="."
+    ) as staging:  # inside: `out` may be where the user stands
         folder = Path(staging)
         for row in rows:
             name, config = row["instance_id"], configuration_of(row).name
-            write_files(harbor_task(row, track=settings.track, network=settings.network), folder / name)
-            datasets.setdefault((config, row["benchmark_version"]), []).append({"name": name, "path": name})
+            write_files(
+                harbor_task(row, track=settings.track, network=settings.network), folder / name
+            )
+            datasets.setdefault((config, row["benchmark_version"]), []).append(
+                {"name": name, "path": name}
+            )
             progress.step(config)
         registry = [
-            {"name": config, "version": version, "description": f"LMR-Bench, configuration {config}", "tasks": tasks}
+            {
+                "name": config,
+                "version": version,
+                "description": f"LMR-Bench, configuration {config}",
+                "tasks": tasks,
+            }
             for (config, version), tasks in sorted(datasets.items())
         ]
-        (folder / "registry.json").write_text(json.dumps(registry, indent=1) + "\n", encoding="utf-8")
+        (folder / "registry.json").write_text(
+            json.dumps(registry, indent=1) + "\n", encoding="utf-8"
+        )
         for path in sorted(folder.iterdir()):
             os.replace(path, out / path.name)
     return [row["instance_id"] for row in rows]
@@ -114,7 +127,9 @@ def _rows(settings: HarborSettings) -> list[DatasetRow]:
     return rows
 
 
-def harbor_task(row: DatasetRow, *, track: str = "paper", network: str = "public") -> dict[str, File]:
+def harbor_task(
+    row: DatasetRow, *, track: str = "paper", network: str = "public"
+) -> dict[str, File]:
     """Return the files of a row's task folder, by path."""
     image = registry_tag(row["docker_image"])
     workspace = workspace_files(row, track=track, has_network=network == "public")
@@ -129,7 +144,10 @@ def harbor_task(row: DatasetRow, *, track: str = "paper", network: str = "public
         "tests/harness.zip": File(_harness_zip()),
         f"tests/{ROW}": File(row_bytes(row)),
         "solution/solve.sh": File(_SOLVE_SH.encode(), executable=True),
-        **{f"solution/files/{name}": File(text.encode()) for name, text in golden_files_of(row).items()},
+        **{
+            f"solution/files/{name}": File(text.encode())
+            for name, text in golden_files_of(row).items()
+        },
     }
 
 
@@ -184,7 +202,9 @@ def _toml(values: Mapping[str, Any]) -> str:
         if isinstance(value, dict):
             lines.append(f"\n[{name}]\n{_toml(value)}")
         else:
-            lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}\n".replace("\x7f", "\\u007f"))
+            lines.append(
+                f"{name} = {json.dumps(value, ensure_ascii=False)}\n".replace("\x7f", "\\u007f")
+            )
     return "".join(lines)
 
 

@@ -70,7 +70,9 @@ def main() -> None:
                 verdict = grade_folder(row, repo, sandbox)
             if verdict.status is Status.INFRA_ERROR:
                 raise InfraError(verdict.detail)
-            write_atomically(logs / VERDICT, json.dumps(verdict_facts(row, verdict), indent=1) + "\n")
+            write_atomically(
+                logs / VERDICT, json.dumps(verdict_facts(row, verdict), indent=1) + "\n"
+            )
             write_atomically(logs / REWARDS, json.dumps(rewards(row, verdict)) + "\n")
     except (LMRBenchError, OSError) as error:
         print(f"error: {one_line(str(error))}", file=sys.stderr)
@@ -124,7 +126,10 @@ def verdict_facts(row: DatasetRow, verdict: Verdict) -> dict[str, Any]:
         "log": verdict.log,
     }
     if configuration_of(row).is_method:
-        facts |= {"functions": verdict.functions(declared), "experiments": verdict.experiments(declared)}
+        facts |= {
+            "functions": verdict.functions(declared),
+            "experiments": verdict.experiments(declared),
+        }
     if verdict.choices:
         facts["choices"] = list(verdict.choices)
     return facts
@@ -146,7 +151,11 @@ def _closed(folder: Path) -> Iterator[None]:
 def row_bytes(row: DatasetRow) -> bytes:
     """Return the columns that a verdict needs as gzipped JSON, for a container without Arrow."""
     kept = {name: value for name, value in row.items() if name in COLUMNS}
-    text = json.dumps(kept, default=lambda value: {_BYTES: base64.b64encode(value).decode("ascii")}, sort_keys=True)
+    text = json.dumps(
+        kept,
+        default=lambda value: {_BYTES: base64.b64encode(value).decode("ascii")},
+        sort_keys=True,
+    )
     return gzip_bytes(text.encode("ascii"))
 
 

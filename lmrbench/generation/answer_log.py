@@ -37,7 +37,11 @@ class AnswerSummary(JobSummary):
         """The amount spent, for a table."""
         if self.cost_usd is None or (self.unknown_costs and not self.cost_usd):
             return "unknown"
-        unknown = f", and {plural(self.unknown_costs, 'request')} of unknown cost" if self.unknown_costs else ""
+        unknown = (
+            f", and {plural(self.unknown_costs, 'request')} of unknown cost"
+            if self.unknown_costs
+            else ""
+        )
         return f"{self.cost_usd:.4f} USD{unknown}"
 
 
@@ -69,7 +73,9 @@ class AnswerLog(Ledger):
     def open(cls, path: Path) -> Iterator[Self]:
         """Create or resume a file, as every ledger; ArgumentError if it belongs to a run."""
         if path.name == PREDICTIONS and RunFolder(path.parent).exists:
-            raise ArgumentError("out", f"{path.parent}: holds the run of an evaluation; choose another place")
+            raise ArgumentError(
+                "out", f"{path.parent}: holds the run of an evaluation; choose another place"
+            )
         with super().open(path) as log:
             yield log
 
@@ -91,7 +97,9 @@ class AnswerLog(Ledger):
         """
         earlier = {"body": {}, **self._requests.get(_base(*names), request)}
         pairs = [(key, value, request.get(key)) for key, value in earlier.items()]
-        if changes := [f"{key} was {before}, is {now}" for key, before, now in pairs if before != now]:
+        if changes := [
+            f"{key} was {before}, is {now}" for key, before, now in pairs if before != now
+        ]:
             raise ArgumentError(
                 "out",
                 f"{self.path} holds answers of {names[0]!r} for other settings ({'; '.join(changes)}); "
@@ -101,7 +109,9 @@ class AnswerLog(Ledger):
     def replace(self, rows: Sequence[dict[str, Any]]) -> None:
         """Replace rows with the same keys, all or none; the log is closed afterwards."""
         keys = {AnswerKey.of(row).row for row in rows}
-        self.rewrite([*(row for row in self.read(self.path) if AnswerKey.of(row).row not in keys), *rows])
+        self.rewrite(
+            [*(row for row in self.read(self.path) if AnswerKey.of(row).row not in keys), *rows]
+        )
 
     def write(self, row: dict[str, Any]) -> None:
         """Append a row; a reply above the limit of answers becomes a problem: nobody could read or evaluate it."""

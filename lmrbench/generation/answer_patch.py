@@ -28,7 +28,14 @@ MAX_ENTRIES = 20_000
 MAX_NAMED = 20
 _ATTRIBUTES, _IGNORE = ".gitattributes", ".gitignore"
 _KINDS = {stat.S_IFLNK: "a symbolic link", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
-_PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--src-prefix=a/", "--dst-prefix=b/")
+_PLAIN = (
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-renames",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+)
 
 
 class LeftFiles(NamedTuple):
@@ -73,7 +80,9 @@ def is_passed_over(name: str) -> bool:
     return ".git" in PurePosixPath(name).parts or is_cache(name)
 
 
-def read_folder(before: Mapping[str, File], folder: Path, left_out: Mapping[str, str] | None = None) -> LeftFiles:
+def read_folder(
+    before: Mapping[str, File], folder: Path, left_out: Mapping[str, str] | None = None
+) -> LeftFiles:
     """Read the repository that an agent left in a folder.
 
     Args:
@@ -92,13 +101,21 @@ def read_folder(before: Mapping[str, File], folder: Path, left_out: Mapping[str,
         reader.count(len(names))
         for name in names.values():
             reader.add(name)
-        folders[:] = [part for part, name in names.items() if part in folders and name not in reader.left_out]
+        folders[:] = [
+            part for part, name in names.items() if part in folders and name not in reader.left_out
+        ]
     after, out = reader.files, reader.left_out
     for name, file in before.items():
-        is_fixed = is_passed_over(name) or PurePosixPath(name).name == _ATTRIBUTES or not is_text(file.data)
+        is_fixed = (
+            is_passed_over(name)
+            or PurePosixPath(name).name == _ATTRIBUTES
+            or not is_text(file.data)
+        )
         if name not in after and (is_fixed or name in out or _is_below(name, out)):
             after[name] = file
-    return LeftFiles({name: file for name, file in sorted(after.items()) if not _is_below(name, after)}, out)
+    return LeftFiles(
+        {name: file for name, file in sorted(after.items()) if not _is_below(name, after)}, out
+    )
 
 
 class _Reader:
@@ -162,7 +179,11 @@ def _obstacle(name: str, facts: os.stat_result, old: File | None) -> str:
     if name.count("/") >= MAX_PATCHED_DEPTH:
         return f"below more than {MAX_PATCHED_DEPTH} folders"
     is_optional = kind == stat.S_IFREG and old is None and not name.endswith(IMPORTED)
-    return f"larger than {MAX_PATCH_BYTES:,} bytes" if is_optional and facts.st_size > MAX_PATCH_BYTES else ""
+    return (
+        f"larger than {MAX_PATCH_BYTES:,} bytes"
+        if is_optional and facts.st_size > MAX_PATCH_BYTES
+        else ""
+    )
 
 
 def _diff(before: Mapping[str, File], left: LeftFiles, place: Path) -> str:
@@ -177,7 +198,9 @@ def _diff(before: Mapping[str, File], left: LeftFiles, place: Path) -> str:
             command = ("check-ignore", "--no-index", "-z", "--stdin")
             # 1: it names none of them
             ignored = run_git(place / "old", *command, stdin=names, directory=git, accepted=(0, 1))
-            for name in (entry.removeprefix("./") for entry in ignored.decode().split("\0") if entry):
+            for name in (
+                entry.removeprefix("./") for entry in ignored.decode().split("\0") if entry
+            ):
                 del left.files[name]
                 left.left_out[name] = f"named by {_IGNORE}"
         write_files(files, folder)

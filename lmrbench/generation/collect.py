@@ -15,7 +15,12 @@ from .workspace import REPO, read_marker
 
 
 def collect_rows(
-    folders: Sequence[Path], rows: Mapping[str, DatasetRow], *, model: str, setting: str, sample: int = 0
+    folders: Sequence[Path],
+    rows: Mapping[str, DatasetRow],
+    *,
+    model: str,
+    setting: str,
+    sample: int = 0,
 ) -> list[dict[str, Any]]:
     """Turn the changes of agents in their workspaces into rows of predictions, one per workspace.
 
@@ -36,7 +41,9 @@ def collect_rows(
     for folder in folders:
         instance, track = read_marker(folder)
         if instance not in rows:
-            raise InputError(f"{folder}: the dataset has no instance {instance!r}; name the one that it was made from")
+            raise InputError(
+                f"{folder}: the dataset has no instance {instance!r}; name the one that it was made from"
+            )
         check_track(track)
         number = numbers[instance, track] = numbers.get((instance, track), sample - 1) + 1
         before = read_archive(rows[instance]["repo_archive"])

@@ -28,13 +28,16 @@ def paper_text(row: DatasetRow, form: str, pages: str = "") -> str:
     """
     if form == "pdf-json" and configuration_of(row).is_altered:
         raise ArgumentError(
-            "paper", f"{row['instance_id']}: its paper differs from the published PDF; choose text or none"
+            "paper",
+            f"{row['instance_id']}: its paper differs from the published PDF; choose text or none",
         )
     if form not in FORMS:
         raise ArgumentError("paper", f"{form!r} is unknown; one of: {', '.join(FORMS)}")
     if form in ("text", "none"):
         if pages:
-            raise ArgumentError("paper_pages", f"the paper as {form!r} has no pages; choose pdf-json")
+            raise ArgumentError(
+                "paper_pages", f"the paper as {form!r} has no pages; choose pdf-json"
+            )
         return row["paper_text"].strip() if form == "text" else ""
     store, key = PaperStore(), paper_key(row)
     sha256 = store.sha256(key)

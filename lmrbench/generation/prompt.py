@@ -34,7 +34,11 @@ SETTINGS: dict[str, tuple[bool, str]] = {
     "paper+goal-file": (True, ""),
     "full-repo": (True, "all"),
 }
-HEADINGS = {"related": "Related code of the repository", "all": "The rest of the repository", "": ""}
+HEADINGS = {
+    "related": "Related code of the repository",
+    "all": "The rest of the repository",
+    "": "",
+}
 _PAPER_STEPS = 10
 
 
@@ -67,7 +71,9 @@ class Prompt:
     @property
     def tokens(self) -> int:
         """An estimate of their number."""
-        return round(sum(len(message["content"]) for message in self.messages) / CHARACTERS_PER_TOKEN)
+        return round(
+            sum(len(message["content"]) for message in self.messages) / CHARACTERS_PER_TOKEN
+        )
 
 
 @functools.cache
@@ -112,15 +118,21 @@ def build_prompt(
         prompt = _render(row, setting, track, parts)
         if max_tokens is None or prompt.tokens <= max_tokens:
             return prompt
-    raise InputError(f"{row['instance_id']}: request and goal file alone take {prompt.tokens} of {max_tokens} tokens")
+    raise InputError(
+        f"{row['instance_id']}: request and goal file alone take {prompt.tokens} of {max_tokens} tokens"
+    )
 
 
 def _parts(row: DatasetRow, setting: str, paper: str) -> Parts:
     shows_goal, which = SETTINGS[setting]
     files = read_archive(row["repo_archive"])
     goals = goals_of(row)
-    names = {"related": row["context_files"], "all": sorted(files.keys() - goals.keys()), "": ()}[which]
-    return Parts(tuple(_readable(files, goals)) if shows_goal else (), paper, tuple(_readable(files, names)))
+    names = {"related": row["context_files"], "all": sorted(files.keys() - goals.keys()), "": ()}[
+        which
+    ]
+    return Parts(
+        tuple(_readable(files, goals)) if shows_goal else (), paper, tuple(_readable(files, names))
+    )
 
 
 def _readable(files: Mapping[str, File], names: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -142,7 +154,11 @@ def _ever_shorter(parts: Parts) -> Iterator[Parts]:
         if whole:
             kept = whole[: len(whole) * tenths // _PAPER_STEPS]
             cut = (*parts.cut, f"paper after its first {tenths} tenths")
-            yield replace(parts, paper=f"{kept}\n\n[the rest of the paper was left out]" if kept else "", cut=cut)
+            yield replace(
+                parts,
+                paper=f"{kept}\n\n[the rest of the paper was left out]" if kept else "",
+                cut=cut,
+            )
             parts = replace(parts, cut=cut)
 
 
@@ -150,7 +166,10 @@ def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
     sections = _sections(configuration_of(row).prompt)
     goals = goals_of(row)
     user = sections["user"].render(
-        goals=[(name, names, _fenced(dict(parts.goals).get(name, ""), name)) for name, names in goals.items()],
+        goals=[
+            (name, names, _fenced(dict(parts.goals).get(name, ""), name))
+            for name, names in goals.items()
+        ],
         shows_goals=bool(parts.goals),
         paper_title=row["paper_title"],
         paper=parts.paper,
@@ -182,4 +201,7 @@ def _sections(template: str) -> dict[str, Any]:
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True)
     text = _read(template)
     pieces = re.split(r"^# (\w+)\n", text, flags=re.MULTILINE)[1:]
-    return {name: environment.from_string(part.strip()) for name, part in zip(pieces[::2], pieces[1::2], strict=True)}
+    return {
+        name: environment.from_string(part.strip())
+        for name, part in zip(pieces[::2], pieces[1::2], strict=True)
+    }

@@ -47,7 +47,9 @@ class SamplingSummary(AnswerSummary):
     """Answers that were cut at the token limit."""
 
 
-def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Progress | None = None) -> SamplingSummary:
+def sample(
+    settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Progress | None = None
+) -> SamplingSummary:
     """Ask for the answers that the file lacks, and append them.
 
     Args:
@@ -63,7 +65,9 @@ def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Pro
     check_contracts(chosen, settings.track)
     settings.price()  # fails before any work
     # Read now, so that missing papers are reported before any request, and no paper is read twice.
-    papers = {row["instance_id"]: paper_text(row, settings.paper, settings.paper_pages) for row in chosen}
+    papers = {
+        row["instance_id"]: paper_text(row, settings.paper, settings.paper_pages) for row in chosen
+    }
     with AnswerLog.open(settings.out) as log:
         sampling = _Sampling(settings, chosen, papers, log)
         log.check_request(sampling.names, sampling.request)
@@ -74,7 +78,11 @@ def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Pro
         if missing:
             _log.info("%s: %s", settings.model, sampling.extent(missing))
         do_jobs(
-            [functools.partial(sampling.work, *job) for job in missing], client, summary, settings.workers, progress
+            [functools.partial(sampling.work, *job) for job in missing],
+            client,
+            summary,
+            settings.workers,
+            progress,
         )
         lost = max(0, client.budget.unknown - log.spent[name].unknown)  # requests without a row
         summary.unknown_costs = log.unknown_costs + lost
@@ -106,9 +114,7 @@ class _Sampling:
                 if kept is None:
                     jobs.append((row, number))
                 elif any(kept.get(name, value) != value for name, value in _version(row).items()):
-                    problem = (
-                        f"{self.log.path} has an answer to another version of {row['instance_id']}; choose another"
-                    )
+                    problem = f"{self.log.path} has an answer to another version of {row['instance_id']}; choose another"
                     raise ArgumentError("out", problem)
         return jobs
 
@@ -132,7 +138,9 @@ class _Sampling:
         problem = completion.problem or await asyncio.to_thread(_problem, completion, row)
         facts = self._metadata(row, prompt, completion, duration_s, problem)
         model, setting, track = self.names
-        answer = Prediction(row["instance_id"], model, "function", completion.text, number, setting, track, facts)
+        answer = Prediction(
+            row["instance_id"], model, "function", completion.text, number, setting, track, facts
+        )
         self.log.write(answer.as_row())
         self.summary.asked += 1
         self.summary.unusable += bool(problem)
@@ -147,7 +155,9 @@ class _Sampling:
         """
         cuts = 0
         while True:
-            prompt = self._prompt(row, cuts)  # takes a millisecond, once for an instance: a thread would take longer
+            prompt = self._prompt(
+                row, cuts
+            )  # takes a millisecond, once for an instance: a thread would take longer
             try:
                 return prompt, await self.client.complete(prompt.messages)
             except RequestError as error:
@@ -157,7 +167,12 @@ class _Sampling:
                 cuts = len(prompt.cut) + 1
 
     def _metadata(
-        self, row: DatasetRow, prompt: Prompt, completion: Completion, duration_s: float, problem: str
+        self,
+        row: DatasetRow,
+        prompt: Prompt,
+        completion: Completion,
+        duration_s: float,
+        problem: str,
     ) -> dict[str, Any]:
         """Return the metadata of a row, and count its tokens."""
         tokens = completion.tokens
@@ -199,14 +214,19 @@ class _Sampling:
 
 def _version(row: DatasetRow) -> dict[str, str]:
     """Return the versions of an instance and its prompt."""
-    return {"row_sha256": row["row_sha256"], "prompt_version": prompt_version(configuration_of(row).name)}
+    return {
+        "row_sha256": row["row_sha256"],
+        "prompt_version": prompt_version(configuration_of(row).name),
+    }
 
 
 def _problem(completion: Completion, row: DatasetRow) -> str:
     """Return why an answer cannot be put into the masked repository; empty if it can."""
     facts = {"finish_reason": completion.finish_reason}
     try:
-        rebuild(row, Prediction(row["instance_id"], "", "function", completion.text, metadata=facts))
+        rebuild(
+            row, Prediction(row["instance_id"], "", "function", completion.text, metadata=facts)
+        )
     except MalformedAnswerError as error:
         problem = f"{tool_problem(completion.tool)}: {error}" if completion.tool else error
         return one_line(problem)[:300]

@@ -12,7 +12,9 @@ from lmrbench_data.dataset.result_rows import setting_label
 from lmrbench_data.loader import FUNCTION
 from lmrbench_evaluate.runs.settings import Config, Dataset
 
-Track = Annotated[proportions.Track, option(..., "'paper', or 'contract' to also show the contract.")]
+Track = Annotated[
+    proportions.Track, option(..., "'paper', or 'contract' to also show the contract.")
+]
 
 
 class RowSettings(Settings):
@@ -48,21 +50,30 @@ class AnswerSettings(RowSettings, JobSettings):
     SHAPING: ClassVar[tuple[str, ...]] = ()
     name: str = option("", "Model name to record in the rows (default: --model).")
     samples: int = option(1, "Answers per instance.", "--samples", "-k", ge=1, le=1000)
-    limit: int | None = option(None, "Only the first instances, this many, for a pilot (default: all).", ge=1)
+    limit: int | None = option(
+        None, "Only the first instances, this many, for a pilot (default: all).", ge=1
+    )
 
     def request(self) -> dict[str, Any]:
         """Return what shapes an answer."""
         names = ("model", "max_tokens", "body", *self.SHAPING)
-        return {"base_url": server_name(address(self.base_url)), **{name: getattr(self, name) for name in names}}
+        return {
+            "base_url": server_name(address(self.base_url)),
+            **{name: getattr(self, name) for name in names},
+        }
 
 
 class SamplingSettings(PromptSettings, AnswerSettings, RequestSettings):
     """Settings of sampling."""
 
     SHAPING: ClassVar = ("paper", "paper_pages", "temperature", "max_prompt_tokens")
-    out: Path = option(Path("predictions.jsonl"), "File of predictions; rows are added to it.", "--out", "-o")
+    out: Path = option(
+        Path("predictions.jsonl"), "File of predictions; rows are added to it.", "--out", "-o"
+    )
     timeout_s: float = option(600.0, "Seconds per request.", "--timeout", ge=0.1)
-    temperature: float | None = option(None, "Sampling temperature (default: the server's).", ge=0, le=2)
+    temperature: float | None = option(
+        None, "Sampling temperature (default: the server's).", ge=0, le=2
+    )
 
     @property
     def label(self) -> str:
@@ -81,14 +92,19 @@ class AgentSettings(AnswerSettings):
     """Settings of a run of an agent, which itself sets the temperature and retries requests."""
 
     SHAPING: ClassVar = ("agent", "max_steps", "timeout_s", "cpu_budget")
-    agent: str = option(..., "mini-swe-agent, openhands, or a command that runs in the container.", "--agent", "-a")
+    agent: str = option(
+        ..., "mini-swe-agent, openhands, or a command that runs in the container.", "--agent", "-a"
+    )
     out: Path = option(..., "Folder for predictions.jsonl and trajectories.", "--out", "-o")
     agent_files: Path | None = option(
-        None, "Folder of files that the agent's command needs (at most 32 MB), copied into the container."
+        None,
+        "Folder of files that the agent's command needs (at most 32 MB), copied into the container.",
     )
     workers: int = option(2, "Parallel containers.", "--workers", "-w", ge=1, le=256)
     max_steps: int | None = option(100, "Replies of the model per answer.", ge=1)
     timeout_s: float = option(1800.0, "Seconds per answer.", "--timeout", ge=1)
     cpu_budget: int | None = option(
-        None, "CPU seconds that the container may use per answer (default: the row's budget, if it has one).", ge=1
+        None,
+        "CPU seconds that the container may use per answer (default: the row's budget, if it has one).",
+        ge=1,
     )

@@ -37,7 +37,10 @@ def with_cpu_budget(row: DatasetRow, cpu_s: int) -> DatasetRow:
     own = sentence.format(row.get("cpu_budget_s"))
     if own in told:
         return {**row, "instruction": told.replace(own, sentence.format(cpu_s))}
-    return {**row, "instruction": f"{told}\n\nAll that runs in the container {sentence.format(cpu_s)}"}
+    return {
+        **row,
+        "instruction": f"{told}\n\nAll that runs in the container {sentence.format(cpu_s)}",
+    }
 
 
 def workspace_files(
@@ -90,8 +93,13 @@ def task_text(row: DatasetRow, track: str, *, has_git: bool, has_network: bool =
     """Return the text of TASK.md."""
     import jinja2
 
-    text, undefined = Path(__file__).with_name("task.md.j2").read_text(encoding="utf-8"), jinja2.StrictUndefined
-    template: Any = jinja2.Template(text, undefined=undefined, trim_blocks=True, keep_trailing_newline=True)
+    text, undefined = (
+        Path(__file__).with_name("task.md.j2").read_text(encoding="utf-8"),
+        jinja2.StrictUndefined,
+    )
+    template: Any = jinja2.Template(
+        text, undefined=undefined, trim_blocks=True, keep_trailing_newline=True
+    )
     return template.render(  # type: ignore[no-any-return]
         row=row,
         goals=row.get("goals", ()),
@@ -116,10 +124,15 @@ def missing_parts(row: DatasetRow, folder: str = "") -> str:
         return ""
     text, others = "", other_masked_functions(row)
     if others:
-        places = [f"{', '.join(f'`{name}`' for name in names)} in `{folder}{path}`" for path, names in others.items()]
+        places = [
+            f"{', '.join(f'`{name}`' for name in names)} in `{folder}{path}`"
+            for path, names in others.items()
+        ]
         text += f" Also masked, because other tasks ask for it: {'; '.join(places)}. The reference does not need it."
     if lacks_helpers(row):
-        text += " Helpers that only the removed code used are gone, too: define those that you need."
+        text += (
+            " Helpers that only the removed code used are gone, too: define those that you need."
+        )
     return text
 
 

@@ -39,7 +39,12 @@ def sessions() -> "pd.DataFrame":
     frame["run"] += frame.pop("run_ipython")
     frame["excluded"] = frame.pop("browse") + frame.pop("browse_interactive")
     tested = labels().query("setting == 'openhands_agent' and unit_test != ''")
-    passed = (tested["unit_test"] == "pass").groupby([tested["model"], tested["paper"]]).all().rename("passed")
+    passed = (
+        (tested["unit_test"] == "pass")
+        .groupby([tested["model"], tested["paper"]])
+        .all()
+        .rename("passed")
+    )
     return frame.join(passed, on=["model", "paper"])
 
 

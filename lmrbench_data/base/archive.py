@@ -16,8 +16,24 @@ from .errors import InputError
 #: Names in lower case of what running code, macOS, Windows, Linux and file servers leave behind.
 _LEFT_BEHIND = {
     *("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".git"),
-    *(".ds_store", "__macosx", ".appledouble", ".appledb", ".appledesktop", ".apdisk", ".lsoverride", "icon\r"),
-    *(".localized", ".fseventsd", ".trashes", ".spotlight-v100", ".documentrevisions-v100", ".temporaryitems"),
+    *(
+        ".ds_store",
+        "__macosx",
+        ".appledouble",
+        ".appledb",
+        ".appledesktop",
+        ".apdisk",
+        ".lsoverride",
+        "icon\r",
+    ),
+    *(
+        ".localized",
+        ".fseventsd",
+        ".trashes",
+        ".spotlight-v100",
+        ".documentrevisions-v100",
+        ".temporaryitems",
+    ),
     *("thumbs.db", "ehthumbs.db", "desktop.ini", "$recycle.bin", "system volume information"),
     *(".directory", "@eadir", "#recycle"),
 }
@@ -31,13 +47,16 @@ def is_left_behind(path: PurePath) -> bool:
     """Return whether a relative path is a by-product of running code or of a system, never part of a repository."""
     names = [part.lower() for part in path.parts]
     return any(
-        name in _LEFT_BEHIND or name.startswith(_LEFT_PREFIXES) or name.endswith(_LEFT_ENDINGS) for name in names
+        name in _LEFT_BEHIND or name.startswith(_LEFT_PREFIXES) or name.endswith(_LEFT_ENDINGS)
+        for name in names
     )
 
 
 def matching(folder: Path, pattern: str) -> list[Path]:
     """Return the sorted paths below a folder that match a pattern, except those that are left behind."""
-    return sorted(path for path in folder.glob(pattern) if not is_left_behind(path.relative_to(folder)))
+    return sorted(
+        path for path in folder.glob(pattern) if not is_left_behind(path.relative_to(folder))
+    )
 
 
 def read_tree(folder: Path) -> dict[str, File]:
@@ -80,4 +99,6 @@ def tar_bytes(files: Mapping[str, File]) -> bytes:
 def gzip_bytes(data: bytes) -> bytes:
     """Gzip data without name, time or system in the header."""
     packed = gzip.compress(data, 9, mtime=0)
-    return packed[:9] + b"\xff" + packed[10:]  # before Python 3.13, zlib names the system in the header
+    return (
+        packed[:9] + b"\xff" + packed[10:]
+    )  # before Python 3.13, zlib names the system in the header

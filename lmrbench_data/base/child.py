@@ -17,7 +17,15 @@ from typing import IO, BinaryIO, Self
 
 _READ_BYTES = 2**20
 #: Enough to run programs and import libraries; no token.
-_KEPT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "TMPDIR")
+_KEPT = (
+    "PATH",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "LANG",
+    "TMPDIR",
+)
 
 
 class Child:
@@ -122,7 +130,9 @@ class Child:
         if self._killed:  # the pid may have been reused
             return
         self._killed = True
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: EPERM if only a zombie is left
+        with contextlib.suppress(
+            ProcessLookupError, PermissionError
+        ):  # macOS: EPERM if only a zombie is left
             os.killpg(self.process.pid, signal.SIGKILL)
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             if pipe is not None:

@@ -2,7 +2,14 @@
 
 from ..loader import LMRBenchError, LoadError
 
-__all__ = ["ArgumentError", "InfraError", "InputError", "LMRBenchError", "LoadError", "OverloadError"]
+__all__ = [
+    "ArgumentError",
+    "InfraError",
+    "InputError",
+    "LMRBenchError",
+    "LoadError",
+    "OverloadError",
+]
 
 
 class InputError(LMRBenchError):

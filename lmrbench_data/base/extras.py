@@ -6,7 +6,15 @@ from .errors import InputError
 
 #: Extra → its modules (pyproject.toml).
 EXTRAS = {
-    "report": ("matplotlib", "statsmodels", "markdown_it", "mdit_py_plugins", "latex2mathml", "nh3", "pygments"),
+    "report": (
+        "matplotlib",
+        "statsmodels",
+        "markdown_it",
+        "mdit_py_plugins",
+        "latex2mathml",
+        "nh3",
+        "pygments",
+    ),
     "ray": ("ray",),
 }
 
@@ -22,4 +30,6 @@ def require_extra(extra: str, what: str) -> None:
     """
     if missing := [name for name in EXTRAS[extra] if importlib.util.find_spec(name) is None]:
         install = f"pip install 'lmrbench[{extra}]'"
-        raise InputError(f"{what} needs the extra `{extra}` ({', '.join(missing)} missing): {install}")
+        raise InputError(
+            f"{what} needs the extra `{extra}` ({', '.join(missing)} missing): {install}"
+        )

@@ -33,7 +33,9 @@ def write_atomically(path: Path, content: bytes | str | Iterable[bytes]) -> None
     except OSError as error:  # name the caller's file, not the temporary one
         raise type(error)(error.errno, error.strerror, str(path)) from error
     finally:
-        with contextlib.suppress(OSError):  # on a read-only file system, it would hide the first error
+        with contextlib.suppress(
+            OSError
+        ):  # on a read-only file system, it would hide the first error
             temporary.unlink()
 
 

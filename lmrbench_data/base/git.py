@@ -20,7 +20,9 @@ MEMORY_MIB = 1024
 #: Wall time limit in seconds, for an overloaded machine.
 WALL_S = 120
 #: Shell commands, because the limits then hold even if this process is killed, and every Unix has `ulimit`.
-_LIMITED = f'ulimit -c 0; ulimit -v {MEMORY_MIB * 1024} 2>/dev/null; ulimit -t {CPU_S} && exec git "$@"'
+_LIMITED = (
+    f'ulimit -c 0; ulimit -v {MEMORY_MIB * 1024} 2>/dev/null; ulimit -t {CPU_S} && exec git "$@"'
+)
 _NOT_FOUND = 127
 _OPTIONS = (
     *("-c", "core.autocrlf=false"),
@@ -29,7 +31,11 @@ _OPTIONS = (
     *("-c", f"core.attributesFile={os.devnull}"),
     *("-c", f"core.excludesFile={os.devnull}"),
 )
-_NOBODY = {"NAME": "LMR-Bench", "EMAIL": "lmr-bench@example.invalid", "DATE": "2026-01-01T00:00:00Z"}
+_NOBODY = {
+    "NAME": "LMR-Bench",
+    "EMAIL": "lmr-bench@example.invalid",
+    "DATE": "2026-01-01T00:00:00Z",
+}
 _ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -38,10 +44,16 @@ _ENVIRONMENT = {
     # A file has no children: no ~/.gitconfig (git before 2.32), no ~/.config/git/ignore or attributes.
     "HOME": os.devnull,
     "LC_ALL": "C",
-    **{f"GIT_{role}_{name}": value for role in ("AUTHOR", "COMMITTER") for name, value in _NOBODY.items()},
+    **{
+        f"GIT_{role}_{name}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for name, value in _NOBODY.items()
+    },
 }
 #: Override all `.gitattributes` of a work tree, so that git does not convert bytes.
-_NO_ATTRIBUTES = "* -text !eol !crlf -ident !filter !working-tree-encoding !whitespace !diff !merge\n"
+_NO_ATTRIBUTES = (
+    "* -text !eol !crlf -ident !filter !working-tree-encoding !whitespace !diff !merge\n"
+)
 
 
 class GitError(InfraError):
@@ -57,7 +69,11 @@ class GitLimitError(GitError):
 
 
 def run_git(
-    folder: Path, *arguments: str, stdin: bytes = b"", directory: Path | None = None, accepted: tuple[int, ...] = (0,)
+    folder: Path,
+    *arguments: str,
+    stdin: bytes = b"",
+    directory: Path | None = None,
+    accepted: tuple[int, ...] = (0,),
 ) -> bytes:
     """Run git in a folder that this program created and return its output.
 
@@ -70,7 +86,10 @@ def run_git(
         GitError: git failed or exceeded its limit.
         InfraError: git is not installed, or the machine is overloaded.
     """
-    places = {"GIT_DIR": str((directory or folder / ".git").resolve()), "GIT_WORK_TREE": str(folder.resolve())}
+    places = {
+        "GIT_DIR": str((directory or folder / ".git").resolve()),
+        "GIT_WORK_TREE": str(folder.resolve()),
+    }
     try:
         done = subprocess.run(
             ["/bin/sh", "-c", _LIMITED, "sh", *_OPTIONS, *arguments],
@@ -81,17 +100,25 @@ def run_git(
             timeout=WALL_S,
         )
     except subprocess.TimeoutExpired:
-        raise InfraError(f"git {arguments[0]} took more than {WALL_S} s: the machine is too busy") from None
+        raise InfraError(
+            f"git {arguments[0]} took more than {WALL_S} s: the machine is too busy"
+        ) from None
     except OSError as error:
         if error.errno != errno.E2BIG:
             raise
         raise GitError(f"git {arguments[0]}", "its arguments are too long") from None
     if done.returncode == _NOT_FOUND:
-        raise InfraError("git is not installed; patches and the workspaces of agents need it on the PATH")
+        raise InfraError(
+            "git is not installed; patches and the workspaces of agents need it on the PATH"
+        )
     if done.returncode < 0 or b"fatal: Out of memory" in done.stderr:
-        raise GitLimitError(f"git {arguments[0]}", f"more than {CPU_S} s of CPU time or {MEMORY_MIB} MiB of memory")
+        raise GitLimitError(
+            f"git {arguments[0]}", f"more than {CPU_S} s of CPU time or {MEMORY_MIB} MiB of memory"
+        )
     if done.returncode not in accepted:
-        reason = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit {done.returncode}"]
+        reason = done.stderr.decode("utf-8", "replace").strip().splitlines() or [
+            f"exit {done.returncode}"
+        ]
         raise GitError(f"git {arguments[0]}", reason[0][:300])
     return done.stdout
 
@@ -106,10 +133,16 @@ def ignored_files(folder: Path, names: Sequence[str]) -> list[str]:
     stdin = "".join(f"./{name}\0" for name in names).encode()
     command = ["git", "-c", "core.fsmonitor=false", "check-ignore", "-z", "--stdin"]
     try:
-        done = subprocess.run(command, cwd=folder, env=environment, input=stdin, capture_output=True, timeout=WALL_S)
+        done = subprocess.run(
+            command, cwd=folder, env=environment, input=stdin, capture_output=True, timeout=WALL_S
+        )
     except (OSError, subprocess.TimeoutExpired):
         return []
-    return [name.removeprefix("./") for name in done.stdout.decode("utf-8", "replace").split("\0") if name]
+    return [
+        name.removeprefix("./")
+        for name in done.stdout.decode("utf-8", "replace").split("\0")
+        if name
+    ]
 
 
 def empty_git_directory(path: Path) -> Path:

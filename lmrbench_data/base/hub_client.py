@@ -63,7 +63,9 @@ def hub_errors(what: str) -> Iterator[None]:
         if isinstance(error.__cause__, errors.HfHubHTTPError):
             raise _explain(what, error.__cause__) from error
         reason = f"{type(error).__name__}: {error_line(error)}"
-        raise InfraError(f"{what}: the Hub does not answer ({reason}); run the command again") from error
+        raise InfraError(
+            f"{what}: the Hub does not answer ({reason}); run the command again"
+        ) from error
 
 
 def _explain(what: str, error: Any) -> Exception:
@@ -72,7 +74,9 @@ def _explain(what: str, error: Any) -> Exception:
     status = error.response.status_code if error.response is not None else 0
     message = error.server_message or error_line(error)
     if isinstance(error, errors.GatedRepoError):
-        return InputError(f"{what}: gated ({message}); run `hf auth login`, and ask for access on its page")
+        return InputError(
+            f"{what}: gated ({message}); run `hf auth login`, and ask for access on its page"
+        )
     if status == 401:
         # The Hub also answers 401 for a missing repository, unless the token may see it.
         reason = "no such repository, or the token is missing or expired"
@@ -87,9 +91,13 @@ def _explain(what: str, error: Any) -> Exception:
         if isinstance(error, kind):
             return InputError(f"{what}: {reason}")
     if status == 403:
-        return InputError(f"{what}: not allowed; the token needs the `write` role for this repository ({message})")
+        return InputError(
+            f"{what}: not allowed; the token needs the `write` role for this repository ({message})"
+        )
     if status in (409, 412):
-        return ConflictError(f"{what}: the repository has changed in the meantime ({message}); try again")
+        return ConflictError(
+            f"{what}: the repository has changed in the meantime ({message}); try again"
+        )
     if status == 429 or status >= 500:
         reason = "too many requests" if status == 429 else f"the Hub failed with {status}"
         return InfraError(f"{what}: {reason}; try again later")
@@ -119,18 +127,33 @@ def check_rights(api: "HfApi", repo_id: str, *, write: bool) -> str:
 
 
 def commit(
-    api: "HfApi", repo_id: str, operations: "Sequence[CommitOperation]", *, title: str, parent_commit: str
+    api: "HfApi",
+    repo_id: str,
+    operations: "Sequence[CommitOperation]",
+    *,
+    title: str,
+    parent_commit: str,
 ) -> str:
     """Commit to main of a dataset repository, whose head has to be `parent_commit`; return the commit."""
     with hub_errors(repo_id):
         info = api.create_commit(
-            repo_id, operations, commit_message=title, parent_commit=parent_commit, repo_type="dataset"
+            repo_id,
+            operations,
+            commit_message=title,
+            parent_commit=parent_commit,
+            repo_type="dataset",
         )
     return str(info.oid)
 
 
 def open_pull_request(
-    api: "HfApi", repo_id: str, files: Mapping[str, bytes], *, title: str, older: str, description: str
+    api: "HfApi",
+    repo_id: str,
+    files: Mapping[str, bytes],
+    *,
+    title: str,
+    older: str,
+    description: str,
 ) -> tuple[str, bool]:
     """Open a pull request to a dataset repository that adds files, or find this user's open one with the same title.
 
@@ -142,13 +165,19 @@ def open_pull_request(
         Its address, and whether it was open already.
     """
     with hub_errors(repo_id):
-        place: Any = {"repo_type": "dataset", "discussion_type": "pull_request", "discussion_status": "open"}
+        place: Any = {
+            "repo_type": "dataset",
+            "discussion_type": "pull_request",
+            "discussion_status": "open",
+        }
         opened = list(api.get_repo_discussions(repo_id, author=api.whoami()["name"], **place))
     for item in opened:
         if item.title == title:
             return item.url, True
         if older in item.title:
-            raise InputError(f"{repo_id}: PR {item.num} has an older state of the same files; close it first")
+            raise InputError(
+                f"{repo_id}: PR {item.num} has an older state of the same files; close it first"
+            )
     with hub_errors(repo_id):
         info = api.create_commit(
             repo_id,
@@ -171,4 +200,7 @@ def additions(files: Mapping[str, bytes]) -> "list[CommitOperation]":
 def tags(api: "HfApi", repo_id: str) -> dict[str, str]:
     """Return the tags of a dataset repository: tag → commit."""
     with hub_errors(repo_id):
-        return {ref.name: ref.target_commit for ref in api.list_repo_refs(repo_id, repo_type="dataset").tags}
+        return {
+            ref.name: ref.target_commit
+            for ref in api.list_repo_refs(repo_id, repo_type="dataset").tags
+        }

@@ -49,7 +49,9 @@ def run_jobs(
     pool = concurrent.futures.ThreadPoolExecutor(workers)
     try:
         end = stop or (lambda: None)
-        yield from follow_jobs(jobs, lambda job: pool.submit(work, job), slots=workers, stop=end, go_on=go_on)
+        yield from follow_jobs(
+            jobs, lambda job: pool.submit(work, job), slots=workers, stop=end, go_on=go_on
+        )
     finally:
         pool.shutdown(wait=stop is not None, cancel_futures=True)
 
@@ -86,7 +88,9 @@ def follow_jobs(
     try:
         fill()
         while running:
-            for future in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
+            for future in concurrent.futures.wait(
+                running, return_when=concurrent.futures.FIRST_COMPLETED
+            ).done:
                 yield running.pop(future), future
             fill()
     finally:

@@ -31,7 +31,9 @@ class Line(NamedTuple):
     row: dict[str, Any]
 
 
-def read_log(path: Path, parse: Callable[[bytes], dict[str, Any] | None], fix: str) -> Iterator[Line]:
+def read_log(
+    path: Path, parse: Callable[[bytes], dict[str, Any] | None], fix: str
+) -> Iterator[Line]:
     """Yield the rows of a file in order; none if it is missing. Leave out a last row that was cut short.
 
     A whole row counts without a newline, too: other programs write files that end so.
@@ -47,7 +49,9 @@ def read_log(path: Path, parse: Callable[[bytes], dict[str, Any] | None], fix: s
         return
     with path.open("rb") as file:
         start = 0
-        for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), start=1):
+        for number, line in enumerate(
+            iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), start=1
+        ):
             if len(line) > MAX_LINE_BYTES:
                 raise InputError(f"{path}:{number}: longer than {MAX_LINE_BYTES >> 20} MiB; {fix}")
             row = parse(line)
@@ -107,8 +111,14 @@ class Ledger:
         except Timeout:
             raise InputError(f"{path}: another process is writing to it; wait for it") from None
         except OSError as error:
-            reason = "the file system cannot lock files" if error.errno == errno.ENOLCK else error.strerror
-            raise InputError(f"{path}: cannot be written ({reason}); choose another place") from error
+            reason = (
+                "the file system cannot lock files"
+                if error.errno == errno.ENOLCK
+                else error.strerror
+            )
+            raise InputError(
+                f"{path}: cannot be written ({reason}); choose another place"
+            ) from error
         with lock, file:
             ledger, end = cls(), 0
             ledger.path = path
@@ -157,7 +167,9 @@ class Ledger:
     def _line(self, row: Mapping[str, Any]) -> bytes:
         line = line_of(row)
         if self.parse(line) is None:
-            raise InputError(f"{self.path}: a row is not written, because it could not be read again")
+            raise InputError(
+                f"{self.path}: a row is not written, because it could not be read again"
+            )
         return line
 
 
@@ -179,7 +191,9 @@ def _ends_line(path: Path) -> bool:
 
 def parse_row(line: bytes, keys: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the JSON object of a line if it has these keys with values of these types, else None."""
-    if not line.lstrip(_BEFORE_OBJECT).startswith(b"{"):  # a long list would take many times its size
+    if not line.lstrip(_BEFORE_OBJECT).startswith(
+        b"{"
+    ):  # a long list would take many times its size
         return None
     try:
         row = json.loads(line)
@@ -192,4 +206,6 @@ def wrong_key(value: Any, keys: Mapping[str, Any]) -> str | None:
     """Return the first key that `value` lacks or has with another type; None if all are there."""
     if not isinstance(value, dict):
         return "not a JSON object"
-    return next((name for name, kind in keys.items() if not isinstance(value.get(name), kind)), None)
+    return next(
+        (name for name, kind in keys.items() if not isinstance(value.get(name), kind)), None
+    )

@@ -36,7 +36,9 @@ MIB = 1024 * 1024
 MAX_IDLE = 4
 _BOOT = f"import sys; sys.path.append(sys.argv[1]); from {__name__} import serve; serve()"
 #: Memory is limited as address space, so nothing may reserve more than it uses.
-_FRUGAL = {"MALLOC_ARENA_MAX": "2"} | dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+_FRUGAL = {"MALLOC_ARENA_MAX": "2"} | dict.fromkeys(
+    ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"
+)
 _CRASHES = (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signal.SIGILL)
 _Result = TypeVar("_Result")
 
@@ -71,7 +73,9 @@ def call_on_answer(function: Callable[..., _Result], *arguments: Any) -> _Result
         raise MalformedAnswerError(str(error)) from None
 
 
-def call_limited(function: Callable[..., _Result], *arguments: Any, limits: Limits | None = None) -> _Result:
+def call_limited(
+    function: Callable[..., _Result], *arguments: Any, limits: Limits | None = None
+) -> _Result:
     """Return `function(*arguments)`, computed in a child.
 
     Args:
@@ -120,7 +124,9 @@ class _Server:
         try:
             self.child = Child(command, environment=clean_environment() | _FRUGAL)
         except OSError as error:
-            raise InfraError(f"cannot start a child process: {error.strerror}; free memory or processes") from error
+            raise InfraError(
+                f"cannot start a child process: {error.strerror}; free memory or processes"
+            ) from error
 
     def send(self, request: Mapping[str, Any]) -> None:
         with contextlib.suppress(BrokenPipeError):  # the reply is missing, too
@@ -142,7 +148,9 @@ class _Server:
         if status in _CRASHES:
             raise InputError(f"reading it crashes the process ({describe_status(status)})")
         ending = describe_status(status)
-        raise InfraError(f"a child process ended by itself ({ending}); is the machine short of memory?")
+        raise InfraError(
+            f"a child process ended by itself ({ending}); is the machine short of memory?"
+        )
 
     def _deadline(self) -> float:
         return time.monotonic() + self.limits.wall_s

@@ -14,8 +14,22 @@ PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 #: Characters without a glyph: Unicode's Default_Ignorable_Code_Point, and the braille blank.
 _IGNORABLE = (
-    *((0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),
-    *((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x2800, 0x2800), (0x3164, 0x3164), (0xFE00, 0xFE0F)),
+    *(
+        (0x00AD, 0x00AD),
+        (0x034F, 0x034F),
+        (0x061C, 0x061C),
+        (0x115F, 0x1160),
+        (0x17B4, 0x17B5),
+        (0x180B, 0x180F),
+    ),
+    *(
+        (0x200B, 0x200F),
+        (0x202A, 0x202E),
+        (0x2060, 0x206F),
+        (0x2800, 0x2800),
+        (0x3164, 0x3164),
+        (0xFE00, 0xFE0F),
+    ),
     *((0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A)),
     (0xE0000, 0xE0FFF),
 )
@@ -28,7 +42,9 @@ def child_path(folder: Path, name: str, suffix: str = "") -> Path:
         ValueError: the name is not plain and might leave the folder.
     """
     if not PLAIN.fullmatch(name):
-        raise ValueError(f"{ascii(name)[:100]} is not a plain name (letters, digits, '.', '_', '-'; at most 100)")
+        raise ValueError(
+            f"{ascii(name)[:100]} is not a plain name (letters, digits, '.', '_', '-'; at most 100)"
+        )
     return folder / f"{name}{suffix}"
 
 
@@ -48,5 +64,7 @@ def clean_name(text: str) -> str:
     if not (text.isascii() and text.isprintable() and 1 <= len(name) <= MAX_NAME):
         raise ValueError(f"must be 1 to {MAX_NAME} printable ASCII characters")
     if name.startswith(FORMULA):
-        raise ValueError(f"must not start with {name[0]!r}, which spreadsheets treat as a formula; leave it out")
+        raise ValueError(
+            f"must not start with {name[0]!r}, which spreadsheets treat as a formula; leave it out"
+        )
     return name

@@ -29,7 +29,9 @@ def has_variants(folder: Path) -> bool:
 
 def benchmark_option(folder: Path) -> str:
     """Return the option that names this benchmark in a suggested command; empty for the installed one."""
-    return "" if folder.resolve() == benchmark_folder() else f" --benchmark {shlex.quote(str(folder))}"
+    return (
+        "" if folder.resolve() == benchmark_folder() else f" --benchmark {shlex.quote(str(folder))}"
+    )
 
 
 def cards_folder() -> Path:
@@ -43,4 +45,6 @@ def cache_folder() -> Path:
     try:
         return Path(os.environ.get("LMRBENCH_CACHE") or default).expanduser()
     except RuntimeError as error:  # as in containers, for a user without a name
-        raise InputError("this user has no home folder; set LMRBENCH_CACHE to a folder for the cache") from error
+        raise InputError(
+            "this user has no home folder; set LMRBENCH_CACHE to a folder for the cache"
+        ) from error

@@ -48,7 +48,9 @@ class Share:
     def interval(self) -> Interval:
         """Wilson's 95% interval, from 0 to 1."""
         units = self.whole if self.units is None else self.units
-        return wilson(self.part * units / self.whole if self.whole else 0, units if self.whole else 0)
+        return wilson(
+            self.part * units / self.whole if self.whole else 0, units if self.whole else 0
+        )
 
     @property
     def percent(self) -> str:

@@ -23,7 +23,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class Settings(pydantic.BaseModel):
     """Root of all settings; values are converted and checked when the object is made."""
 
-    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
+    model_config = pydantic.ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True
+    )
 
     @classmethod
     def of(cls, **values: Any) -> Self:
@@ -69,7 +71,12 @@ def keywords(settings: type[Settings]) -> Callable[[Function], Function]:
 
 
 def option(
-    default: Any = ..., help: str = "", *flags: str, metavar: str | None = None, argument: bool = False, **limits: Any
+    default: Any = ...,
+    help: str = "",
+    *flags: str,
+    metavar: str | None = None,
+    argument: bool = False,
+    **limits: Any,
 ) -> Any:
     """A field of settings, also as the metadata of an `Annotated` type that several classes share.
 

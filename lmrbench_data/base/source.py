@@ -59,7 +59,9 @@ def python_text(data: bytes) -> str:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise SourceError(f"not UTF-8: {error.reason} at byte {error.start}; only UTF-8 is read") from None
+        raise SourceError(
+            f"not UTF-8: {error.reason} at byte {error.start}; only UTF-8 is read"
+        ) from None
     check_encoding(text)
     return text
 
@@ -75,7 +77,9 @@ def check_encoding(source: str) -> None:
         if cookie := _COOKIE.match(line):
             name = cookie[1].lower().replace("_", "-")
             if name != "utf8" and name != "utf-8" and not name.startswith("utf-8-"):
-                raise SourceError(f"line {number} declares the encoding {cookie[1][:40]!r}; only UTF-8 is read")
+                raise SourceError(
+                    f"line {number} declares the encoding {cookie[1][:40]!r}; only UTF-8 is read"
+                )
         if not _NO_CODE.match(line):
             return
 
@@ -122,7 +126,9 @@ def find_function(source: str, qualified_name: str) -> Target:
         raise SourceError(f"no function {qualified_name!r} in it")
     if len(functions) > 1:
         lines = ", ".join(str(target.node.lineno) for target in functions)
-        raise SourceError(f"{len(functions)} definitions of {qualified_name!r} (lines {lines}); expected exactly one")
+        raise SourceError(
+            f"{len(functions)} definitions of {qualified_name!r} (lines {lines}); expected exactly one"
+        )
     return functions[0]
 
 
@@ -142,7 +148,9 @@ def is_accessor(node: ast.stmt) -> bool:
     )
 
 
-def _definitions(body: list[ast.stmt], names: list[str], parents: tuple[ast.stmt, ...]) -> list[Target]:
+def _definitions(
+    body: list[ast.stmt], names: list[str], parents: tuple[ast.stmt, ...]
+) -> list[Target]:
     found: list[Target] = []
     for node in body:
         if isinstance(node, _DEFINITIONS):
@@ -216,8 +224,12 @@ def reindent(block: str, old: str, new: str) -> str:
     shift = 1 if old else 0
     inside_strings: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)):
-            inside_strings.update(range(node.lineno + 1 - shift, (node.end_lineno or 0) + 1 - shift))
+        if isinstance(node, ast.JoinedStr) or (
+            isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+        ):
+            inside_strings.update(
+                range(node.lineno + 1 - shift, (node.end_lineno or 0) + 1 - shift)
+            )
     moved = []
     for number, line in enumerate(lines, start=1):
         if number in inside_strings or not line.strip():
@@ -246,7 +258,9 @@ def bound_names(body: Iterable[ast.stmt]) -> Iterator[str]:
             yield node.name
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (part.id for item in targets for part in ast.walk(item) if isinstance(part, ast.Name))
+            yield from (
+                part.id for item in targets for part in ast.walk(item) if isinstance(part, ast.Name)
+            )
 
 
 def every_name(tree: ast.Module) -> set[str]:

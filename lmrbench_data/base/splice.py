@@ -99,14 +99,21 @@ def splice_reply(file: str, names: Sequence[str], code: str, goals: Sequence[str
         MalformedAnswerError: as `splice_code`, for any of them.
     """
     tree, own = parse(code), parse(file).body
-    classes, statements = {node.name for node in own if isinstance(node, ast.ClassDef)}, set(map(ast.dump, own))
-    lines = {name: place.holder.lineno for name in names for place in _definitions(tree, name, goals)[:1]}
+    classes, statements = (
+        {node.name for node in own if isinstance(node, ast.ClassDef)},
+        set(map(ast.dump, own)),
+    )
+    lines = {
+        name: place.holder.lineno for name in names for place in _definitions(tree, name, goals)[:1]
+    }
     order = sorted(lines, key=lambda name: lines[name])
     lowest = max(names, key=lambda name: first_line(find_function(file, name).node))
     last_parts = {goal.rpartition(".")[2] for goal in goals}
 
     def owner(node: ast.stmt) -> str | None:
-        is_there = node.name in classes if isinstance(node, ast.ClassDef) else ast.dump(node) in statements
+        is_there = (
+            node.name in classes if isinstance(node, ast.ClassDef) else ast.dump(node) in statements
+        )
         if is_there or (isinstance(node, FunctionNode) and node.name in last_parts):
             return None
         return next((name for name in order if lines[name] > node.lineno), lowest)
@@ -134,7 +141,9 @@ def wrappers(tree: ast.Module) -> list[ast.ClassDef]:
 # --- several functions ----------------------------------------------------------------------------------------------
 
 
-def _split(code: str, names: Sequence[str], owner: Callable[[ast.stmt], str | None]) -> Iterator[tuple[str, str]]:
+def _split(
+    code: str, names: Sequence[str], owner: Callable[[ast.stmt], str | None]
+) -> Iterator[tuple[str, str]]:
     """Yield each function with its part of the code.
 
     `owner` returns the function that a statement beside the functions goes with; None leaves it out.
@@ -144,16 +153,24 @@ def _split(code: str, names: Sequence[str], owner: Callable[[ast.stmt], str | No
         if not (found := _definitions(tree, name, names)):
             raise MalformedAnswerError(f"no definition of {name!r}")
         functions[name] = found[0]
-    holders = [function.holder for function in functions.values()]  # nodes are equal only to themselves
+    holders = [
+        function.holder for function in functions.values()
+    ]  # nodes are equal only to themselves
     owners = {node: owner(node) for node in tree.body if node not in holders}
     lines, begun = split_lines(code), list[ast.stmt]()
     for name, (holder, _, node) in functions.items():
-        others: list[ast.stmt] = [function.node for other, function in functions.items() if other != name]
+        others: list[ast.stmt] = [
+            function.node for other, function in functions.items() if other != name
+        ]
         others += [item for item in tree.body if item is not holder and owners.get(item) != name]
         if holder in begun and isinstance(holder, ast.ClassDef):
             others += [member for member in holder.body if member is not node]
         begun.append(holder)
-        gone = {number for item in others for number in range(first_line(item), block_end(lines, item) + 1)}
+        gone = {
+            number
+            for item in others
+            for number in range(first_line(item), block_end(lines, item) + 1)
+        }
         yield name, "".join(line for number, line in enumerate(lines, 1) if number not in gone)
 
 
@@ -190,7 +207,13 @@ def _definitions(tree: ast.Module, name: str, names: Sequence[str] = ()) -> list
     if not names:
         bodies += [node.body for node in wrappers(tree)]
     return [
-        _Located(next(top for top in tree.body if first_line(top) <= node.lineno <= (top.end_lineno or 0)), body, node)
+        _Located(
+            next(
+                top for top in tree.body if first_line(top) <= node.lineno <= (top.end_lineno or 0)
+            ),
+            body,
+            node,
+        )
         for body in bodies
         for node in body
         if isinstance(node, FunctionNode) and node.name == last and not is_companion(node)
@@ -209,7 +232,9 @@ def _read(code: str, goal_function: str, place: Target) -> _Answer:
     target, line = located.node, located.node.lineno
     above = [node for node in tree.body if (node.end_lineno or 0) < first_line(located.holder)]
     below = [
-        node for node in tree.body if first_line(node) > (located.holder.end_lineno or 0) and not is_accessor(node)
+        node
+        for node in tree.body
+        if first_line(node) > (located.holder.end_lineno or 0) and not is_accessor(node)
     ]
     members: list[ast.stmt] = []
     if located.is_method:
@@ -219,7 +244,9 @@ def _read(code: str, goal_function: str, place: Target) -> _Answer:
         if outer:
             owner = place.parents[-1]
             own = set(bound_names(owner.body)) if isinstance(owner, ast.ClassDef) else set()
-            members = [node for node in beside if (names := set(bound_names([node]))) and not names & own]
+            members = [
+                node for node in beside if (names := set(bound_names([node]))) and not names & own
+            ]
         else:
             above += [node for node in beside if node.lineno < line]
             below = [*(node for node in beside if node.lineno > line), *below]
@@ -228,7 +255,9 @@ def _read(code: str, goal_function: str, place: Target) -> _Answer:
         function="".join(lines[start : block_end(lines, target)]),
         indent=indentation(lines, line),
         decorated=bool(target.decorator_list),
-        future=sorted({alias.name for node in (*above, *below) if _is_future(node) for alias in node.names}),
+        future=sorted(
+            {alias.name for node in (*above, *below) if _is_future(node) for alias in node.names}
+        ),
         above=_texts(lines, above),
         below=_texts(lines, below),
         members=_texts(lines, members),
@@ -239,7 +268,9 @@ def _texts(lines: list[str], nodes: Iterable[ast.stmt]) -> list[str]:
     """Return the source of the statements that a solution may need, dedented."""
     texts, done = [], 0
     for node in nodes:
-        if _is_prose(node) or _is_future(node) or first_line(node) <= done:  # `a = 1; b = 2` is one piece of source
+        if (
+            _is_prose(node) or _is_future(node) or first_line(node) <= done
+        ):  # `a = 1; b = 2` is one piece of source
             continue
         done = block_end(lines, node)
         text = "".join(lines[first_line(node) - 1 : done])
@@ -250,7 +281,9 @@ def _texts(lines: list[str], nodes: Iterable[ast.stmt]) -> list[str]:
 def _is_prose(node: ast.stmt) -> bool:
     """Return whether a statement is outside a solution: a docstring, or a demo under `if __name__ == "__main__"`."""
     if isinstance(node, ast.If):
-        return any(isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(node.test))
+        return any(
+            isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(node.test)
+        )
     return isinstance(node, ast.Expr | ast.Pass)
 
 
@@ -270,7 +303,11 @@ def _insert(masked_file: str, place: Target, answer: _Answer) -> str:
     block = block.rstrip("\r\n") + (newline if lines[cut_to - 1].endswith(("\n", "\r")) else "")
 
     holder = place.parents[0] if place.parents else place.node
-    top, method, end = first_line(holder) - 1, first_line(place.node) - 1, max(cut_to, block_end(lines, holder))
+    top, method, end = (
+        first_line(holder) - 1,
+        first_line(place.node) - 1,
+        max(cut_to, block_end(lines, holder)),
+    )
     above = "".join(f"{text}\n" for text in answer.above)
     members = "".join(reindent(f"{text}\n", "", indent) + "\n" for text in answer.members)
     pieces = [

@@ -49,8 +49,12 @@ def check(data: Any, schema: str, path: Path) -> None:
         InputError: naming the first violation.
     """
     errors = _validator(schema).iter_errors(data)
-    if first := min(errors, key=lambda error: (str(error.absolute_path), error.message), default=None):
-        parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in first.absolute_path)
+    if first := min(
+        errors, key=lambda error: (str(error.absolute_path), error.message), default=None
+    ):
+        parts = (
+            f"[{part}]" if isinstance(part, int) else f".{part}" for part in first.absolute_path
+        )
         raise InputError(f"{path}: {''.join(parts).lstrip('.') or 'top level'}: {_explain(first)}")
 
 
@@ -71,8 +75,15 @@ def _faults(node: Any) -> Iterator[tuple[Any, str]]:
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
             yield from _faults(item)
-    elif node is not None and node.tag in (f"{_TAG}int", f"{_TAG}float") and _OTHER_BASE.match(node.value):
-        yield node, f"YAML reads {node.value} in base 8 or 60; write it without leading zeros or colons, or quote it"
+    elif (
+        node is not None
+        and node.tag in (f"{_TAG}int", f"{_TAG}float")
+        and _OTHER_BASE.match(node.value)
+    ):
+        yield (
+            node,
+            f"YAML reads {node.value} in base 8 or 60; write it without leading zeros or colons, or quote it",
+        )
 
 
 @functools.cache
@@ -85,14 +96,18 @@ def _validator(schema: str) -> Any:
     def pattern(validator: Any, wanted: str, value: Any, schema: Any) -> Iterator[Any]:
         # `$` is the end of the text in JSON Schema; in Python a line ending may follow.
         found = isinstance(value, str) and re.search(wanted, value)
-        if isinstance(value, str) and (not found or (wanted.endswith("$") and found.end() != len(value))):
+        if isinstance(value, str) and (
+            not found or (wanted.endswith("$") and found.end() != len(value))
+        ):
             yield jsonschema.ValidationError(f"{value!r} does not match {wanted!r}")
 
     base: Any = jsonschema.Draft202012Validator
     types = base.TYPE_CHECKER.redefine("integer", is_integer)
     extend: Any = jsonschema.validators.extend
     strict = extend(base, {"pattern": pattern}, type_checker=types)
-    return strict(json.loads((Path(__file__).parents[1] / "schema" / schema).read_text(encoding="utf-8")))
+    return strict(
+        json.loads((Path(__file__).parents[1] / "schema" / schema).read_text(encoding="utf-8"))
+    )
 
 
 def _explain(error: Any) -> str:
@@ -107,6 +122,8 @@ def _explain(error: Any) -> str:
             return f"{error.instance!r} is not one of: {'; '.join(map(str, error.validator_value))}"
         case "pattern" if "description" in error.schema:
             return f"{repr(error.instance)[:100]} is not {error.schema['description']}"
-        case "type" if "string" in error.validator_value and not isinstance(error.instance, dict | list):
+        case "type" if "string" in error.validator_value and not isinstance(
+            error.instance, dict | list
+        ):
             return f"{error.instance!r} is not text; put it in quotes"
     return str(error.message)[:300]

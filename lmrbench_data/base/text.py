@@ -13,7 +13,9 @@ def visible(text: object, keep: str = "\n\t") -> str:
     Args:
         keep: unprintable characters to keep.
     """
-    return "".join(char if char.isprintable() or char in keep else REPLACEMENT for char in str(text))
+    return "".join(
+        char if char.isprintable() or char in keep else REPLACEMENT for char in str(text)
+    )
 
 
 def one_line(text: object) -> str:
@@ -34,7 +36,11 @@ def error_line(error: Exception) -> str:
 
 def cut(text: str, width: int) -> str:
     """Shorten a line to at most `width` characters, at a word boundary and with dots."""
-    return text if len(text) <= width else f"{text[: width - 3].rpartition(' ')[0] or text[: width - 4]} ..."
+    return (
+        text
+        if len(text) <= width
+        else f"{text[: width - 3].rpartition(' ')[0] or text[: width - 4]} ..."
+    )
 
 
 def without_middle(text: str, most: int) -> str:

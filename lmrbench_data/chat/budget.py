@@ -32,9 +32,17 @@ class Price(Settings):
 
     def cost(self, tokens: Tokens) -> float:
         """Return the US dollars that a question and its answer cost."""
-        cached = self.input_per_mtok if self.cached_input_per_mtok is None else self.cached_input_per_mtok
+        cached = (
+            self.input_per_mtok
+            if self.cached_input_per_mtok is None
+            else self.cached_input_per_mtok
+        )
         fresh = tokens.question - tokens.cached
-        return (fresh * self.input_per_mtok + tokens.cached * cached + tokens.answer * self.output_per_mtok) / 1_000_000
+        return (
+            fresh * self.input_per_mtok
+            + tokens.cached * cached
+            + tokens.answer * self.output_per_mtok
+        ) / 1_000_000
 
 
 @dataclass
@@ -68,7 +76,9 @@ class Budget:
     limit: float | None = None
     price: Price | None = None
     spent: float = 0.0
-    unknown: int = 0  # requests of unknown cost, those included that gave no answer but may be billed
+    unknown: int = (
+        0  # requests of unknown cost, those included that gave no answer but may be billed
+    )
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
@@ -78,7 +88,11 @@ class Budget:
             return ""
         if self.unknown:
             return f"cost unknown: {plural(self.unknown, 'request')} without cost, so the cost limit cannot be kept"
-        return "" if self.spent < self.limit else f"cost limit reached: ${self.spent:.4f} of ${self.limit:g}"
+        return (
+            ""
+            if self.spent < self.limit
+            else f"cost limit reached: ${self.spent:.4f} of ${self.limit:g}"
+        )
 
     def add(self, tokens: Tokens | None) -> float | None:
         """Count a request, whose tokens are None if the server does not report them; return its cost, if known."""
@@ -90,7 +104,9 @@ class Budget:
         return cost
 
 
-def read_tokens(facts: Any, question: str = "prompt_tokens", answer: str = "completion_tokens") -> Tokens | None:
+def read_tokens(
+    facts: Any, question: str = "prompt_tokens", answer: str = "completion_tokens"
+) -> Tokens | None:
     """Read the tokens of a question and its answer, by default from a server's `usage`; None if there are none.
 
     Some servers count reasoning beside the completion, or leave the completion out: then the total tells.
@@ -98,7 +114,11 @@ def read_tokens(facts: Any, question: str = "prompt_tokens", answer: str = "comp
     if not isinstance(facts, dict):
         return None
     details = facts.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else facts.get("prompt_cache_hit_tokens")
+    cached = (
+        details.get("cached_tokens")
+        if isinstance(details, dict)
+        else facts.get("prompt_cache_hit_tokens")
+    )
     sent = _amount(facts.get(question))
     received = _amount(facts.get(answer))
     total = _amount(facts.get("total_tokens"))

@@ -34,7 +34,9 @@ _LEAST_READ, _MIN_ESTIMATE = 0.5, 2000
 class RequestError(Exception):
     """A request that failed after all retries; if the server was not reached, others will probably fail too."""
 
-    def __init__(self, message: str, *, reached: bool, cause: Cause | None = None, is_billed: bool = False) -> None:
+    def __init__(
+        self, message: str, *, reached: bool, cause: Cause | None = None, is_billed: bool = False
+    ) -> None:
         super().__init__(message)
         self.reached, self.cause, self.is_billed = reached, cause, is_billed
 
@@ -57,15 +59,28 @@ class Completion:
 class ChatClient:
     """A connection to a model; use as an asynchronous context manager. InputError for a wrong address or key."""
 
-    def __init__(self, endpoint: Endpoint, temperature: float | None = None, response_format: Any = None) -> None:
+    def __init__(
+        self, endpoint: Endpoint, temperature: float | None = None, response_format: Any = None
+    ) -> None:
         self.endpoint = endpoint
         # None for those left out; `system` is about its role; and some gateways stream unless they are told not to.
-        parameters = {"response_format": response_format, "temperature": temperature, "stream": False, "system": True}
-        self._options: Mapping[str, Any] = {**parameters, LIMITS[0]: endpoint.max_tokens, LIMITS[1]: None}
+        parameters = {
+            "response_format": response_format,
+            "temperature": temperature,
+            "stream": False,
+            "system": True,
+        }
+        self._options: Mapping[str, Any] = {
+            **parameters,
+            LIMITS[0]: endpoint.max_tokens,
+            LIMITS[1]: None,
+        }
         self._url, self._key = address_and_key(endpoint.base_url)
         self.server = server_name(self._url)
         self.budget = Budget()  # without a limit, unless it is replaced
-        self._is_reachable = self.answers_others = False  # if it answers others, a refused request is at fault itself
+        self._is_reachable = self.answers_others = (
+            False  # if it answers others, a refused request is at fault itself
+        )
         self._warned: set[str] = set()
 
     async def __aenter__(self) -> Self:
@@ -122,7 +137,9 @@ class ChatClient:
         """Return the refusal of a content filter as an answer without tokens."""
         nothing = Tokens(0, 0)
         problem = f"refused ({FILTERED}): {self.clean(reply.refusal.message)}"
-        return Completion("", problem, nothing, self.budget.add(nothing), FILTERED, options["temperature"])
+        return Completion(
+            "", problem, nothing, self.budget.add(nothing), FILTERED, options["temperature"]
+        )
 
     def _learn(self, options: Mapping[str, Any], started: Mapping[str, Any]) -> None:
         """Note which options the server accepts."""
@@ -133,12 +150,18 @@ class ChatClient:
             self._warn("refused", f"the server does not accept {refused}")
 
     def _completion(
-        self, reply: Reply, cost: float | None, messages: Sequence[Message], options: Mapping[str, Any]
+        self,
+        reply: Reply,
+        cost: float | None,
+        messages: Sequence[Message],
+        options: Mapping[str, Any],
     ) -> Completion:
         """Read an answer."""
         choice = get(reply.body, "choices", 0)
         if choice is None:
-            raise RequestError("the server sends a stream, although stream is false", reached=False, is_billed=True)
+            raise RequestError(
+                "the server sends a stream, although stream is false", reached=False, is_billed=True
+            )
         self.answers_others = True
         message = get(choice, "message")
         reason = one_line(get(choice, "finish_reason"))[:40]
@@ -166,15 +189,23 @@ class ChatClient:
             return "the model refused to answer"
         if text.strip():
             return ""
-        problem = tool_problem(tool) if tool else cut_problem(reason) or f"it is empty (finish_reason {reason})"
+        problem = (
+            tool_problem(tool)
+            if tool
+            else cut_problem(reason) or f"it is empty (finish_reason {reason})"
+        )
         for name in ("reasoning_content", "reasoning"):
             if _text(get(message, name)):
-                problem += f"; the text came as reasoning (in {name}): check the server's reasoning parser"
+                problem += (
+                    f"; the text came as reasoning (in {name}): check the server's reasoning parser"
+                )
                 self._warn("reasoning", f"an answer has no text: {problem}")
                 break
         return problem
 
-    def _compare(self, tokens: Tokens, messages: Sequence[Message], options: Mapping[str, Any]) -> str:
+    def _compare(
+        self, tokens: Tokens, messages: Sequence[Message], options: Mapping[str, Any]
+    ) -> str:
         """Compare the counted tokens with what was sent; return the numbers if the server read far fewer."""
         name = next((name for name in LIMITS if options[name]), "")
         if self.is_limit_ignored(tokens, name, self.endpoint.max_tokens):
@@ -183,7 +214,10 @@ class ChatClient:
         if sent < _MIN_ESTIMATE or tokens.question >= sent * _LEAST_READ:
             return ""
         cut = f"about {sent:,} tokens sent, {tokens.question:,} read"
-        self._warn("cut", f"the server seems to cut prompts ({cut}); raise the context length that it runs with")
+        self._warn(
+            "cut",
+            f"the server seems to cut prompts ({cut}); raise the context length that it runs with",
+        )
         return cut
 
     def is_limit_ignored(self, tokens: Tokens, name: str, limit: int | None) -> bool:
@@ -191,7 +225,9 @@ class ChatClient:
         if not limit or tokens.answer <= limit + max(16, limit // 10):
             return False
         instead = f"; {LIMITS[1]} is sent instead" if name == LIMITS[0] else ""
-        self._warn(name, f"the server ignores {name} ({tokens.answer:,} tokens, not {limit:,}){instead}")
+        self._warn(
+            name, f"the server ignores {name} ({tokens.answer:,} tokens, not {limit:,}){instead}"
+        )
         return True
 
     def _warn(self, kind: str, message: str) -> None:
@@ -216,7 +252,9 @@ class ChatClient:
         if cause is Cause.CREDIT:
             return InfraError(f"the account has no credit left: {message}")
         if cause is Cause.LIMIT:
-            return ArgumentError("max_tokens", f"{server} does not take {self.endpoint.max_tokens}: {message}")
+            return ArgumentError(
+                "max_tokens", f"{server} does not take {self.endpoint.max_tokens}: {message}"
+            )
         hints = {
             Cause.ACCESS: f"refuses the model {self.endpoint.model!r} or the key in OPENAI_API_KEY",
             302: "does not answer",
@@ -246,7 +284,11 @@ def tool_problem(tool: str) -> str:
 def _tool(message: Any) -> str:
     """Return the name of the first tool that a message calls; empty if it calls none."""
     call = get(message, "tool_calls", 0) or get(message, "function_call")
-    return one_line(get(call, "function", "name") or get(call, "name") or "unnamed")[:80] if call else ""
+    return (
+        one_line(get(call, "function", "name") or get(call, "name") or "unnamed")[:80]
+        if call
+        else ""
+    )
 
 
 def _body(messages: Sequence[Message], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -255,12 +297,16 @@ def _body(messages: Sequence[Message], options: Mapping[str, Any]) -> dict[str, 
         texts = [message["content"] for message in messages if message["role"] == "system"]
         first, *rest = [message for message in messages if message["role"] != "system"]
         messages = [{**first, "content": "\n\n".join([*texts, first["content"]])}, *rest]
-    body = {name: value for name, value in options.items() if value is not None and name != "system"}
+    body = {
+        name: value for name, value in options.items() if value is not None and name != "system"
+    }
     return {"messages": list(messages), **body}
 
 
 def _text(content: Any) -> str:
     """Return the text of a message: a string, or a list of parts of which some are text."""
     if isinstance(content, list):
-        content = "".join(str(get(part, "text") or "") for part in content if get(part, "type") == "text")
+        content = "".join(
+            str(get(part, "text") or "") for part in content if get(part, "type") == "text"
+        )
     return content if isinstance(content, str) else ""

@@ -13,27 +13,51 @@ from ..base.strict_yaml import read_yaml
 from .budget import Price
 from .refusals import LIMITS
 
-BaseUrl = Annotated[str | None, option(..., "OpenAI-compatible server (default: OPENAI_BASE_URL, else OpenAI).")]
-Instances = Annotated[tuple[str, ...], option(..., "Instances to include (default: all).", "--instance", "-i")]
+BaseUrl = Annotated[
+    str | None, option(..., "OpenAI-compatible server (default: OPENAI_BASE_URL, else OpenAI).")
+]
+Instances = Annotated[
+    tuple[str, ...], option(..., "Instances to include (default: all).", "--instance", "-i")
+]
 _BODY = "More parameters of each request, such as reasoning_effort='\"high\"' or top_p=0.9 (default: none)."
 #: Parameters that the harness sets, or that an agent's requests bring.
-_OWN = ("model", "messages", "stream", "n", "temperature", "response_format", "tools", "tool_choice", *LIMITS)
-_RETRIES = "Retries per request on connection errors, 408, 409, 429, 5xx and answers without a completion."
-_MAX_COST = "Cost limit in US dollars, with what earlier runs spent on the same output; needs --prices."
+_OWN = (
+    "model",
+    "messages",
+    "stream",
+    "n",
+    "temperature",
+    "response_format",
+    "tools",
+    "tool_choice",
+    *LIMITS,
+)
+_RETRIES = (
+    "Retries per request on connection errors, 408, 409, 429, 5xx and answers without a completion."
+)
+_MAX_COST = (
+    "Cost limit in US dollars, with what earlier runs spent on the same output; needs --prices."
+)
 _PRICES = "YAML file that maps each model to input_per_mtok, output_per_mtok and (optional) cached_input_per_mtok."
 
 
 def _read_body(value: Any) -> dict[str, Any]:
     """Read the parameters that a user adds to each request: a mapping, or texts of the form KEY=JSON."""
     texts = value if isinstance(value, list | tuple) else [value]
-    items: Any = value.items() if isinstance(value, Mapping) else (str(text).partition("=")[::2] for text in texts)
+    items: Any = (
+        value.items()
+        if isinstance(value, Mapping)
+        else (str(text).partition("=")[::2] for text in texts)
+    )
     body: dict[str, Any] = {}
     for key, item in items:
         try:
             parameter = item if isinstance(value, Mapping) else json.loads(item)
             json.dumps({key: parameter}, allow_nan=False)
         except (ValueError, TypeError, RecursionError):
-            raise ArgumentError("body", f"{key} is not KEY=JSON, such as top_p=0.9 or {key}='\"high\"'") from None
+            raise ArgumentError(
+                "body", f"{key} is not KEY=JSON, such as top_p=0.9 or {key}='\"high\"'"
+            ) from None
         if key in body:
             raise ArgumentError("body", f"{key} is named twice; name it once")
         if key in _OWN:
@@ -42,7 +66,11 @@ def _read_body(value: Any) -> dict[str, Any]:
     return body
 
 
-Body = Annotated[dict[str, Any], pydantic.BeforeValidator(_read_body), option(..., _BODY, "--body", metavar="KEY=JSON")]
+Body = Annotated[
+    dict[str, Any],
+    pydantic.BeforeValidator(_read_body),
+    option(..., _BODY, "--body", metavar="KEY=JSON"),
+]
 
 
 class ModelSettings(Settings):
@@ -50,7 +78,9 @@ class ModelSettings(Settings):
 
     model: str = option(..., "Model name, as its server knows it.", "--model", "-m")
     base_url: BaseUrl = None
-    max_tokens: int | None = option(None, "Token limit of one reply, reasoning included (default: none).", ge=1)
+    max_tokens: int | None = option(
+        None, "Token limit of one reply, reasoning included (default: none).", ge=1
+    )
     body: Body = pydantic.Field(default_factory=dict)
 
 
@@ -72,7 +102,9 @@ class JobSettings(ModelSettings):
     def price(self) -> Price | None:
         """Return the price of the model; None without a file; InputError if it has none, or a limit has no prices."""
         if self.prices is None and self.max_cost is not None:
-            raise ArgumentError("max_cost", "needs prices: a YAML file with the prices of each model")
+            raise ArgumentError(
+                "max_cost", "needs prices: a YAML file with the prices of each model"
+            )
         if self.prices is None:
             return None
         table = {str(name): value for name, value in read_yaml(self.prices).items()}
@@ -80,7 +112,9 @@ class JobSettings(ModelSettings):
             return Price.of(**table[self.model])
         except (KeyError, ArgumentError, TypeError):
             lacks = f"no input_per_mtok and output_per_mtok (US dollars) for {self.model!r}"
-            raise InputError(f"{self.prices}: {lacks}; it has {', '.join(sorted(table)) or 'none'}") from None
+            raise InputError(
+                f"{self.prices}: {lacks}; it has {', '.join(sorted(table)) or 'none'}"
+            ) from None
 
 
 class RequestSettings(JobSettings, Endpoint):

@@ -44,15 +44,24 @@ class JobSummary:
 
 
 def do_jobs(
-    jobs: Sequence[Job], client: ChatClient, summary: JobSummary, workers: int, progress: Progress | None = None
+    jobs: Sequence[Job],
+    client: ChatClient,
+    summary: JobSummary,
+    workers: int,
+    progress: Progress | None = None,
 ) -> None:
     """Do the missing jobs, several at a time; no request is in flight afterwards."""
     progress, failures = progress or Progress(), Failures()
-    filtered = list[Job]()  # refused by a content filter before the server was known to answer others
+    filtered = list[
+        Job
+    ]()  # refused by a content filter before the server was known to answer others
     client.answers_others = summary.kept > 0
 
     async def take(queue: Iterator[Job]) -> None:
-        while not (summary.stopped or summary.out_of_budget) and (job := next(queue, None)) is not None:
+        while (
+            not (summary.stopped or summary.out_of_budget)
+            and (job := next(queue, None)) is not None
+        ):
             try:
                 label = await job()
                 failures.note(failed=False)

@@ -50,32 +50,142 @@ _NO_MODEL = (
 )
 #: The first rule that matches counts.
 RULES = (
-    Rule(Cause.CREDIT, "codes", r"insufficient_(quota|fund)|current_quota|budget_exceeded", "insufficient_quota"),
-    Rule(Cause.CREDIT, "codes", r"credit|balance|billing|payment|arrear", "billing_hard_limit_reached"),
-    Rule(Cause.FILTER, "codes", r"content.?(filter|policy)|responsibleai|prohibited", "content_filter"),
-    Rule(Cause.FILTER, "codes", r"invalid_prompt|inspection|moderat|safety(?!_id)|sensitive", "data_inspection_failed"),
-    Rule(Cause.LENGTH, "codes", r"context|too_?(long|large|many_tokens)|string_above", "context_length_exceeded"),
-    Rule(Cause.LENGTH, "codes", r"token_limit|max_(length|prompt|input)|(prompt|input)_(length|to)", "prompt_tokens"),
+    Rule(
+        Cause.CREDIT,
+        "codes",
+        r"insufficient_(quota|fund)|current_quota|budget_exceeded",
+        "insufficient_quota",
+    ),
+    Rule(
+        Cause.CREDIT,
+        "codes",
+        r"credit|balance|billing|payment|arrear",
+        "billing_hard_limit_reached",
+    ),
+    Rule(
+        Cause.FILTER,
+        "codes",
+        r"content.?(filter|policy)|responsibleai|prohibited",
+        "content_filter",
+    ),
+    Rule(
+        Cause.FILTER,
+        "codes",
+        r"invalid_prompt|inspection|moderat|safety(?!_id)|sensitive",
+        "data_inspection_failed",
+    ),
+    Rule(
+        Cause.LENGTH,
+        "codes",
+        r"context|too_?(long|large|many_tokens)|string_above",
+        "context_length_exceeded",
+    ),
+    Rule(
+        Cause.LENGTH,
+        "codes",
+        r"token_limit|max_(length|prompt|input)|(prompt|input)_(length|to)",
+        "prompt_tokens",
+    ),
     Rule(Cause.ACCESS, "codes", r"api_?key|authenti|authori[sz]|invalid_auth", "invalid_api_key"),
     Rule(Cause.ACCESS, "codes", r"permission|forbidden|no_db_|\bnot_?found", "permission_denied"),
-    Rule(Cause.ACCESS, "codes", r"model_not|no_such_model|\b(invalid|unknown|unsupported)_model\b", "unknown_model"),
-    Rule(Cause.CREDIT, "text", r"\bcredits?\b|\bbalance\b|\bfunds\b|余额", "your credit balance is too low"),
-    Rule(Cause.CREDIT, "text", r"billing|payment|arrear|overdue|good standing|欠费", "an invoice is overdue"),
-    Rule(Cause.CREDIT, "text", r"recharge|\btop.?up|upgrade your|trial (has )?(ended|expired)", "your trial has ended"),
-    Rule(Cause.CREDIT, "text", r"insufficient.{0,12}quota|exceeded your \w* ?quota", "you exceeded your current quota"),
-    Rule(Cause.CREDIT, "text", r"spend\w* limit|budget.{0,20}exceed|exceed.{0,20}budget", "budget has been exceeded"),
-    Rule(Cause.FILTER, "text", r"content.?filter|flagged|moderation|inappropriate|敏感", "your input was flagged"),
-    Rule(Cause.FILTER, "text", r"\bsafety\b|harmful|\bunsafe|content.{0,9}risk|不安全", "our safety system"),
-    Rule(Cause.FILTER, "text", r"\b(content|usage|use|our|violat\w+)\b.{0,30}\b(polic|guideline|terms)", "our policy"),
-    Rule(Cause.FILTER, "text", r"(prompt|input|content|response)\b.{0,40}\b(blocked|filtered)", "prompt blocked"),
+    Rule(
+        Cause.ACCESS,
+        "codes",
+        r"model_not|no_such_model|\b(invalid|unknown|unsupported)_model\b",
+        "unknown_model",
+    ),
+    Rule(
+        Cause.CREDIT,
+        "text",
+        r"\bcredits?\b|\bbalance\b|\bfunds\b|余额",
+        "your credit balance is too low",
+    ),
+    Rule(
+        Cause.CREDIT,
+        "text",
+        r"billing|payment|arrear|overdue|good standing|欠费",
+        "an invoice is overdue",
+    ),
+    Rule(
+        Cause.CREDIT,
+        "text",
+        r"recharge|\btop.?up|upgrade your|trial (has )?(ended|expired)",
+        "your trial has ended",
+    ),
+    Rule(
+        Cause.CREDIT,
+        "text",
+        r"insufficient.{0,12}quota|exceeded your \w* ?quota",
+        "you exceeded your current quota",
+    ),
+    Rule(
+        Cause.CREDIT,
+        "text",
+        r"spend\w* limit|budget.{0,20}exceed|exceed.{0,20}budget",
+        "budget has been exceeded",
+    ),
+    Rule(
+        Cause.FILTER,
+        "text",
+        r"content.?filter|flagged|moderation|inappropriate|敏感",
+        "your input was flagged",
+    ),
+    Rule(
+        Cause.FILTER,
+        "text",
+        r"\bsafety\b|harmful|\bunsafe|content.{0,9}risk|不安全",
+        "our safety system",
+    ),
+    Rule(
+        Cause.FILTER,
+        "text",
+        r"\b(content|usage|use|our|violat\w+)\b.{0,30}\b(polic|guideline|terms)",
+        "our policy",
+    ),
+    Rule(
+        Cause.FILTER,
+        "text",
+        r"(prompt|input|content|response)\b.{0,40}\b(blocked|filtered)",
+        "prompt blocked",
+    ),
     Rule(Cause.FILTER, "text", r"prohibited.{0,9}(content|use)", "prohibited content"),
     Rule(Cause.LENGTH, "text", _LENGTH, "the prompt exceeds the context window"),
-    Rule(Cause.ROLE, "text", r"system['\"` ]*(role|message|prompt|instruction)", "system role not supported"),
-    Rule(Cause.ROLE, "text", r"role[s:'\"` ]*system|developer instruct|roles must alternate", "unknown role: 'system'"),
-    Rule(Cause.ACCESS, "text", r"api.?key|secret key|credential|authori[sz]ation|令牌|密钥", "api key not valid"),
-    Rule(Cause.ACCESS, "text", r"authenti|unauthori|^not found|method not allowed", "not authenticated"),
-    Rule(Cause.ACCESS, "text", r"(invalid|incorrect|wrong|virtual)\b.{0,12}\b(key|token)\b", "invalid token"),
-    Rule(Cause.ACCESS, "text", r"connected db|pinned to|\bno models? |\bvalid model", "no models loaded"),
+    Rule(
+        Cause.ROLE,
+        "text",
+        r"system['\"` ]*(role|message|prompt|instruction)",
+        "system role not supported",
+    ),
+    Rule(
+        Cause.ROLE,
+        "text",
+        r"role[s:'\"` ]*system|developer instruct|roles must alternate",
+        "unknown role: 'system'",
+    ),
+    Rule(
+        Cause.ACCESS,
+        "text",
+        r"api.?key|secret key|credential|authori[sz]ation|令牌|密钥",
+        "api key not valid",
+    ),
+    Rule(
+        Cause.ACCESS,
+        "text",
+        r"authenti|unauthori|^not found|method not allowed",
+        "not authenticated",
+    ),
+    Rule(
+        Cause.ACCESS,
+        "text",
+        r"(invalid|incorrect|wrong|virtual)\b.{0,12}\b(key|token)\b",
+        "invalid token",
+    ),
+    Rule(
+        Cause.ACCESS,
+        "text",
+        r"connected db|pinned to|\bno models? |\bvalid model",
+        "no models loaded",
+    ),
     Rule(Cause.ACCESS, "text", r"llm provider|模型.{0,6}不存在", "llm provider not provided"),
     Rule(Cause.ACCESS, "text", _NO_MODEL, "the model does not exist"),
 )
@@ -166,7 +276,9 @@ def status_inside(refusal: Refusal) -> int:
     return (refusal.status or 502) if is_fault else 400
 
 
-def without_refused(options: Mapping[str, Any], refusal: Refusal, cause: Cause | None) -> Mapping[str, Any] | None:
+def without_refused(
+    options: Mapping[str, Any], refusal: Refusal, cause: Cause | None
+) -> Mapping[str, Any] | None:
     """Return options without the first that a refusal names, None if none can go; a limit gets its other name, once."""
     if cause is Cause.ROLE and options["system"]:
         return {**options, "system": False}
@@ -199,7 +311,9 @@ def _leaves(body: Any) -> Iterator[tuple[str, Any]]:
     queue = [("", body)]
     for name, value in queue:  # which grows
         if isinstance(value, dict):
-            queue += [(str(key).lower(), item) for key, item in value.items() if key not in _NO_WORDS]
+            queue += [
+                (str(key).lower(), item) for key, item in value.items() if key not in _NO_WORDS
+            ]
         elif isinstance(value, list):
             queue += [(name, item) for item in value]
         else:
@@ -209,7 +323,9 @@ def _leaves(body: Any) -> Iterator[tuple[str, Any]]:
 def _stated_status(leaves: Sequence[tuple[str, Any]]) -> int:
     """Return the HTTP status that an error states in a field or, failing that, in a text; 0 without one."""
     for name, value in leaves:
-        if ("code" in name or "status" in name) and (number := re.match(r"[45]\d\d(?!\d)", str(value))):
+        if ("code" in name or "status" in name) and (
+            number := re.match(r"[45]\d\d(?!\d)", str(value))
+        ):
             return int(number[0])
     for _, value in leaves:
         if number := re.search(_NUMBER, str(value)[:_MAX_TEXT].lower()):

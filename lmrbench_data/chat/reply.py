@@ -44,7 +44,11 @@ class Reply:
         """The JSON values: several if it is a stream."""
         if not isinstance(self.body, str):
             return [self.body]
-        return [_json(line.removeprefix(b"data:")) for line in self.response.content.split(b"\n") if line]
+        return [
+            _json(line.removeprefix(b"data:"))
+            for line in self.response.content.split(b"\n")
+            if line
+        ]
 
     @cached_property
     def tokens(self) -> Tokens | None:
@@ -62,8 +66,12 @@ class Reply:
     @property
     def is_passing(self) -> bool:
         """True if the status means that the same request may succeed, and the server does not forbid to repeat it."""
-        is_forbidden = self.response.headers.get("x-should-retry") == "false" or self._wait_s > _LONGEST_WAIT_S
-        return not (self.is_lost or is_forbidden) and (self.status in (0, 408, 409, 429) or self.status >= 500)
+        is_forbidden = (
+            self.response.headers.get("x-should-retry") == "false" or self._wait_s > _LONGEST_WAIT_S
+        )
+        return not (self.is_lost or is_forbidden) and (
+            self.status in (0, 408, 409, 429) or self.status >= 500
+        )
 
     def pause_s(self, tries: int) -> float:
         """Return the seconds to wait after so many tries: as the server asks, or twice as long each time."""
@@ -79,7 +87,10 @@ class Reply:
             with contextlib.suppress(ValueError):
                 return float(headers.get(name, "")) * unit_s
         with contextlib.suppress(TypeError, ValueError, OverflowError, OSError):
-            return email.utils.parsedate_to_datetime(headers.get("Retry-After", "")).timestamp() - time.time()
+            return (
+                email.utils.parsedate_to_datetime(headers.get("Retry-After", "")).timestamp()
+                - time.time()
+            )
         return 0.0
 
 
@@ -108,16 +119,28 @@ def _read_success(reply: Reply) -> Reply:
     error = get(reply.body, "error")
     reason = get(choice, "finish_reason")
     is_choice = isinstance(choice, dict) and "delta" not in choice  # as in an event of a stream
-    if is_choice and not (error or get(choice, "error")) and (choice.get("message") is not None or reason):
+    if (
+        is_choice
+        and not (error or get(choice, "error"))
+        and (choice.get("message") is not None or reason)
+    ):
         reply = replace(reply, is_billed=True)
         if ending(reason) is not Ending.GAVE_UP:
             return reply
-        return replace(reply, status=502, problem=f"the answer ended with an error: finish_reason {reason}")
+        return replace(
+            reply, status=502, problem=f"the answer ended with an error: finish_reason {reason}"
+        )
     is_completion = isinstance(get(reply.body, "choices"), list) and not error
     reply = replace(reply, is_billed=bool(is_completion or get(reply.body, "usage")))
-    kind = "the answer ended with an error" if get(choice, "error") else "the server's answer is not a chat completion"
+    kind = (
+        "the answer ended with an error"
+        if get(choice, "error")
+        else "the server's answer is not a chat completion"
+    )
     if reply.response.text.lstrip().startswith("<"):
-        return replace(reply, status=502, problem=f"{kind} but a web page (the address often ends in /v1)")
+        return replace(
+            reply, status=502, problem=f"{kind} but a web page (the address often ends in /v1)"
+        )
     problem = f"{kind}: {reply.refusal.message or reply.response.text[:200]}"
     return replace(reply, status=status_inside(reply.refusal), problem=problem)
 

@@ -29,7 +29,9 @@ def address_and_key(base_url: str | None) -> tuple[str, str]:
     """Return the address and the key; raise InputError if one is missing or malformed."""
     url, key = address(base_url), os.environ.get("OPENAI_API_KEY", "").strip()
     if url == OPENAI and not key:
-        raise InputError("no OPENAI_API_KEY: set it, or name another server (a local one needs no key)")
+        raise InputError(
+            "no OPENAI_API_KEY: set it, or name another server (a local one needs no key)"
+        )
     if not (key.isascii() and key.isprintable()):
         raise InputError("OPENAI_API_KEY contains an invalid character; set it again")
     server_name(url)
@@ -46,7 +48,9 @@ def server_name(base_url: str | None) -> str:
         url = httpx2.URL("")
     if url.scheme not in ("http", "https") or not url.host:
         shown = (base_url or "").rpartition("@")[2]
-        raise ArgumentError("base_url", f"{shown!r} is not an address, for example http://localhost:8000/v1")
+        raise ArgumentError(
+            "base_url", f"{shown!r} is not an address, for example http://localhost:8000/v1"
+        )
     return f"{url.scheme}://{url.netloc.decode()}{url.path.rstrip('/')}"
 
 
@@ -82,7 +86,9 @@ class Connection:
         import openai
 
         try:
-            response = await self._openai.post("/chat/completions", cast_to=httpx2.Response, body=dict(body))
+            response = await self._openai.post(
+                "/chat/completions", cast_to=httpx2.Response, body=dict(body)
+            )
         except openai.APIStatusError as error:
             response = error.response
         except openai.APIConnectionError as error:
@@ -100,7 +106,9 @@ class Connection:
             return Reply(nothing, 0, one_line(repr(error))[:200])
         fix = "name the certificate of its authority in SSL_CERT_FILE or SSL_CERT_DIR"
         server = server_name(self._url)
-        raise InputError(f"the certificate of {server} is not trusted ({one_line(error)[:200]}); {fix}") from error
+        raise InputError(
+            f"the certificate of {server} is not trusted ({one_line(error)[:200]}); {fix}"
+        ) from error
 
     async def close(self) -> None:
         """Close the connection."""
@@ -126,7 +134,9 @@ def _http_client(url: "httpx2.URL", timeout_s: float) -> "httpx2.AsyncClient":
     try:
         return Client(verify=certificates, trust_env=not is_local, follow_redirects=False)
     except (ImportError, ValueError, httpx2.InvalidURL) as error:
-        raise InputError(f"the proxy of the environment (HTTPS_PROXY) cannot be used: {one_line(error)}") from error
+        raise InputError(
+            f"the proxy of the environment (HTTPS_PROXY) cannot be used: {one_line(error)}"
+        ) from error
 
 
 def _certificates() -> ssl.SSLContext:
@@ -139,7 +149,9 @@ def _certificates() -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=file or None, capath=folder or None)
     except OSError as error:
-        raise InputError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be used: {one_line(error)}") from error
+        raise InputError(
+            f"SSL_CERT_FILE or SSL_CERT_DIR cannot be used: {one_line(error)}"
+        ) from error
 
 
 async def _read(response: "httpx2.Response") -> "httpx2.Response":
@@ -156,7 +168,9 @@ async def _read(response: "httpx2.Response") -> "httpx2.Response":
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding in ("gzip", "x-gzip", "deflate"):
         try:
-            content = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(content, MAX_REPLY_BYTES + 1)
+            content = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(
+                content, MAX_REPLY_BYTES + 1
+            )
         except zlib.error:
             problem = f"the server's answer is damaged ({encoding})"
     elif encoding not in ("identity", ""):

@@ -56,7 +56,9 @@ def build_row(
     """Build the row of one instance."""
     archive = pack(task.masked_repo(instance))
     tests = instance.tests
-    is_altered = instance.configuration.is_altered  # such rows have no link to the real paper but its title
+    is_altered = (
+        instance.configuration.is_altered
+    )  # such rows have no link to the real paper but its title
     row: dict[str, Any] = {
         "instance_id": instance.instance_id,
         "category": instance.category,
@@ -98,7 +100,9 @@ def build_row(
     if is_altered:
         row["choices"] = list(_choices(task, instance))
     full = {**row, "row_sha256": row_sha256(row)}
-    return cast(DatasetRow, {column.name: full[column.name] for column in columns() if column.name in full})
+    return cast(
+        DatasetRow, {column.name: full[column.name] for column in columns() if column.name in full}
+    )
 
 
 def _choices(task: Task, instance: Instance) -> Iterator[RowChoice]:
@@ -106,7 +110,8 @@ def _choices(task: Task, instance: Instance) -> Iterator[RowChoice]:
     options = {item.instance_id: item for item in task.options}
     for choice in task.choices:
         recordings = {
-            option: read_recording(task, options[task.option_id(choice, option)]) for option in choice.options
+            option: read_recording(task, options[task.option_id(choice, option)])
+            for option in choice.options
         }
         yield {
             "name": choice.name,
@@ -114,8 +119,14 @@ def _choices(task: Task, instance: Instance) -> Iterator[RowChoice]:
             "published": choice.published,
             "stated": instance.option_of(choice),
             "open": choice.name in instance.open,
-            "cases": [case["name"] for case in recordings[choice.published].cases if choice.is_tested_by(case)],
-            "options": [{"name": option, "expected": found.outputs} for option, found in recordings.items()],
+            "cases": [
+                case["name"]
+                for case in recordings[choice.published].cases
+                if choice.is_tested_by(case)
+            ],
+            "options": [
+                {"name": option, "expected": found.outputs} for option, found in recordings.items()
+            ],
         }
 
 
@@ -137,7 +148,10 @@ def write_dataset(rows: Iterable[DatasetRow], folder: Path, benchmark: Benchmark
     except OSError as error:  # name the caller's folder, not the temporary one
         raise type(error)(error.errno, error.strerror, str(folder)) from error
     try:
-        tables = {name: _write_table(name, found, staging / data_file(name)) for name, found in configs.items()}
+        tables = {
+            name: _write_table(name, found, staging / data_file(name))
+            for name, found in configs.items()
+        }
         (staging / "README.md").write_text(render_card(tables, benchmark), encoding="utf-8")
         (staging / "loader.py").write_bytes(_LOADER.read_bytes())
         (staging / "eval.yaml").write_text(render_eval_yaml(benchmark, tables), encoding="utf-8")
@@ -157,8 +171,12 @@ def refuse_foreign(folder: Path) -> None:
         raise InputError(f"{folder}: is a file; {fix}")
     files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
     ours = {folder / name for name in FILES}
-    if foreign := [path for path in files if path not in ours and path.parent != folder / "__pycache__"]:
-        raise InputError(f"{folder}: contains other files ({foreign[0].relative_to(folder)}); {fix}")
+    if foreign := [
+        path for path in files if path not in ours and path.parent != folder / "__pycache__"
+    ]:
+        raise InputError(
+            f"{folder}: contains other files ({foreign[0].relative_to(folder)}); {fix}"
+        )
     if files:
         try:
             read_card_stamp(folder / "README.md", str(folder))

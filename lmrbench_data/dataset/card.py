@@ -54,7 +54,13 @@ def render_card(tables: Mapping[str, Table], benchmark: Benchmark) -> str:
     others = {name: table.hashes for name, table in tables.items() if name != FUNCTION}
     version = f"{benchmark.title} {benchmark.version}"
     hashes = default.hashes if FUNCTION in tables else {}
-    stamp: Any = {CARD_KEY: {"version": benchmark.version, **hashes, **({"configs": others} if others else {})}}
+    stamp: Any = {
+        CARD_KEY: {
+            "version": benchmark.version,
+            **hashes,
+            **({"configs": others} if others else {}),
+        }
+    }
     header = DatasetCardData(
         pretty_name=benchmark.title,
         license=licences[0] if len(licences) == 1 else licences,
@@ -76,7 +82,9 @@ def render_card(tables: Mapping[str, Table], benchmark: Benchmark) -> str:
                 "config_name": name,
                 "description": f"{version}, content sha256 {table.sha256}, recordings {table.recordings}",
                 "features": table.features._to_yaml_list(),
-                "splits": [{"name": SPLIT, "num_bytes": table.num_bytes, "num_examples": len(table.rows)}],
+                "splits": [
+                    {"name": SPLIT, "num_bytes": table.num_bytes, "num_examples": len(table.rows)}
+                ],
                 "download_size": table.download_bytes,
                 "dataset_size": table.num_bytes,
             }
@@ -105,6 +113,8 @@ def render_eval_yaml(benchmark: Benchmark, configs: Collection[str]) -> str:
     """Render the Hub's benchmark registration; tasks on configurations that the dataset lacks are left out."""
     template = (cards_folder() / "eval.yaml").read_text(encoding="utf-8")
     values = {"title": json.dumps(benchmark.title), "split": SPLIT}
-    values["framework"] = "harbor" if set(configs) == {UNDERSPECIFIED} else "inspect-ai"  # experiments need a shell
+    values["framework"] = (
+        "harbor" if set(configs) == {UNDERSPECIFIED} else "inspect-ai"
+    )  # experiments need a shell
     text = re.sub(r"\{\{ (\w+) \}\}", lambda name: values[name[1]], template)
     return _TASK.sub(lambda task: task[0] if task["config"] in configs else "", text)

@@ -30,8 +30,12 @@ class Column(NamedTuple):
 def columns(row: type = DatasetRow) -> Iterator[Column]:
     """Yield the columns of a row, or the fields of a struct, in order."""
     for name, hint in typing.get_type_hints(row, include_extras=True).items():
-        annotated = typing.get_args(hint)[0] if typing.get_origin(hint) is typing.NotRequired else hint
-        parts = typing.get_args(annotated) if hasattr(annotated, "__metadata__") else (annotated, "")
+        annotated = (
+            typing.get_args(hint)[0] if typing.get_origin(hint) is typing.NotRequired else hint
+        )
+        parts = (
+            typing.get_args(annotated) if hasattr(annotated, "__metadata__") else (annotated, "")
+        )
         kind, description, *configs = parts
         yield Column(name, kind, description, *configs)
 
@@ -45,7 +49,9 @@ def schema(config: str = FUNCTION, row: type = DatasetRow) -> "pyarrow.Schema":
             kind = typing.get_args(kind)[0]
         if typing.get_origin(kind) is list:
             return pa.list_(arrow(typing.get_args(kind)[0]))
-        return pa.type_for_alias(ARROW_NAMES[kind]) if kind in ARROW_NAMES else pa.struct(fields(kind))
+        return (
+            pa.type_for_alias(ARROW_NAMES[kind]) if kind in ARROW_NAMES else pa.struct(fields(kind))
+        )
 
     def fields(row: type) -> list[tuple[str, Any]]:
         shown = [column for column in columns(row) if config in column.configs]

@@ -40,7 +40,9 @@ def load(spec: str | Path = EMBEDDED, config: str = FUNCTION) -> "Dataset":
     return Dataset(pyarrow.Table.from_pylist(load_rows(config=config), schema=schema(config)))
 
 
-def load_rows(spec: str | Path = EMBEDDED, config: str = FUNCTION, instances: Collection[str] = ()) -> list[DatasetRow]:
+def load_rows(
+    spec: str | Path = EMBEDDED, config: str = FUNCTION, instances: Collection[str] = ()
+) -> list[DatasetRow]:
     """Load a dataset as `load` does, as dictionaries, without importing `datasets`.
 
     Args:
@@ -93,7 +95,9 @@ def _configs_of(spec: str, build: object) -> dict[str, str]:
     return {row["instance_id"]: config for config, group in groups for row in group}
 
 
-def rows_by_config(instances: Iterable[str], spec: str | Path, *, every: bool = False) -> dict[str, list[DatasetRow]]:
+def rows_by_config(
+    instances: Iterable[str], spec: str | Path, *, every: bool = False
+) -> dict[str, list[DatasetRow]]:
     """Load one configuration after the other until these instances, which may be unknown, are loaded.
 
     Args:
@@ -115,6 +119,8 @@ def _embedded_rows(config: str, instances: Collection[str]) -> list[DatasetRow]:
     from .build import build_rows
 
     if instances:
-        with contextlib.suppress(InputError):  # unknown: the caller says so, and has the names of all rows for it
+        with contextlib.suppress(
+            InputError
+        ):  # unknown: the caller says so, and has the names of all rows for it
             return build_rows(load_tasks(instances, config=config))
     return build_rows(load_tasks(config=config))

@@ -35,7 +35,8 @@ def lacks_helpers(row: DatasetRow) -> bool:
     """Return whether the reference has definitions that the repository lacks: only its goal functions use them."""
     files = read_archive(row["repo_archive"])
     return any(
-        not {*bound_names(parse(text).body)} <= {*bound_names(parse(files[path].data.decode("utf-8", "replace")).body)}
+        not {*bound_names(parse(text).body)}
+        <= {*bound_names(parse(files[path].data.decode("utf-8", "replace")).body)}
         for path, text in golden_files_of(row).items()
         if path in files  # a stranger's row may name any
     )

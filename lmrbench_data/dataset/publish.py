@@ -93,12 +93,18 @@ def plan_push(
     if plan.tag in published:
         if _remote_sha256(repo_id, published[plan.tag]) != plan.sha256:
             fix = "raise `version` in benchmark.yaml"
-            raise InputError(f"{repo_id}: {plan.tag} is already published with other content; {fix}")
+            raise InputError(
+                f"{repo_id}: {plan.tag} is already published with other content; {fix}"
+            )
         plan.done = True
         return plan
-    newest = max((tag for tag in published if _VERSION_TAG.fullmatch(tag)), key=_numbers, default=plan.tag)
+    newest = max(
+        (tag for tag in published if _VERSION_TAG.fullmatch(tag)), key=_numbers, default=plan.tag
+    )
     if _numbers(newest) > _numbers(plan.tag):
-        raise InputError(f"{repo_id}: {newest} is newer than {plan.tag}; raise `version` in benchmark.yaml")
+        raise InputError(
+            f"{repo_id}: {newest} is newer than {plan.tag}; raise `version` in benchmark.yaml"
+        )
     published_files = {item.rfilename for item in info.siblings or ()}
     plan.removed = sorted(published_files - {*plan.files, *KEPT})
     has_rows = not published_files.isdisjoint(map(data_file, CONFIGS))
@@ -136,11 +142,15 @@ def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
     with hub_errors(f"{plan.repo_id} tag {plan.tag}"):
         api.create_tag(plan.repo_id, tag=plan.tag, revision=sha, repo_type="dataset", exist_ok=True)
     if _remote_sha256(plan.repo_id, plan.tag) != plan.sha256:
-        raise InputError(f"{plan.repo_id}@{plan.tag}: does not contain the pushed rows; delete the tag and push again")
+        raise InputError(
+            f"{plan.repo_id}@{plan.tag}: does not contain the pushed rows; delete the tag and push again"
+        )
     return sha
 
 
-def diff_rows(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> Iterator[Change]:
+def diff_rows(
+    old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]
+) -> Iterator[Change]:
     """Yield the changes from `old` to `new` by instance id and column."""
     before, after = ({str(row["instance_id"]): row for row in rows} for rows in (old, new))
     for name in sorted(before.keys() | after.keys()):

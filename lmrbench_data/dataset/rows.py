@@ -20,8 +20,13 @@ class DeclaredCase(TypedDict):
     """Level and comparison of one case (`lmrbench_evaluate/verdict/compare.py`)."""
 
     name: Annotated[str, "Name of the case."]
-    core: Annotated[bool, "Whether it follows from paper and repository alone; the other cases test the contract."]
-    varies: Annotated[bool, "Whether its output depends on the seed; if not, it runs on the first seed only."]
+    core: Annotated[
+        bool,
+        "Whether it follows from paper and repository alone; the other cases test the contract.",
+    ]
+    varies: Annotated[
+        bool, "Whether its output depends on the seed; if not, it runs on the first seed only."
+    ]
     rtol: Annotated[float, "Relative tolerance."]
     atol: Annotated[float, "Absolute tolerance."]
     exact: Annotated[bool, "Whether outputs must be equal to the last bit."]
@@ -59,7 +64,9 @@ class Goals(TypedDict):
     """Functions to write in one file."""
 
     file: Annotated[str, "Path of the file."]
-    functions: Annotated[list[str], "Names of the functions to write in it; `Class.method` for a method."]
+    functions: Annotated[
+        list[str], "Names of the functions to write in it; `Class.method` for a method."
+    ]
 
 
 class SourceFile(TypedDict):
@@ -83,9 +90,12 @@ class RowChoice(TypedDict):
     question: Annotated[str, "The decision as a question."]
     published: Annotated[str, "The published option."]
     stated: Annotated[
-        str, "The option that the paper of this row states, or that its tables show if the choice is open."
+        str,
+        "The option that the paper of this row states, or that its tables show if the choice is open.",
     ]
-    open: Annotated[bool, "Whether the paper leaves the decision open, or may depart from it silently."]
+    open: Annotated[
+        bool, "Whether the paper leaves the decision open, or may depart from it silently."
+    ]
     cases: Annotated[list[str], "Cases that test this choice alone."]
     options: Annotated[list[Option], "All options. Not for models."]
 
@@ -103,8 +113,12 @@ class DatasetRow(TypedDict):
     arxiv_id: Annotated[str, "Its arXiv identifier; empty if it has none."]
     venue: Annotated[str, "Venue of the paper."]
     year: Annotated[int, "Year of the paper."]
-    upstream_repo: Annotated[str, "The authors' own repository; none of its code is in this dataset."]
-    instruction: Annotated[str, "The request to implement, in the words of the paper's author: one to four sentences."]
+    upstream_repo: Annotated[
+        str, "The authors' own repository; none of its code is in this dataset."
+    ]
+    instruction: Annotated[
+        str, "The request to implement, in the words of the paper's author: one to four sentences."
+    ]
     contract: NotRequired[
         Annotated[
             str,
@@ -114,11 +128,17 @@ class DatasetRow(TypedDict):
     ]
     paper_text: Annotated[str, "The method in our own words: notation, equations, algorithm."]
     repo_name: Annotated[str, "Name of the repository."]
-    repo_archive: Annotated[bytes, "The repository with the goal function masked, a tar.gz (bytes)."]
+    repo_archive: Annotated[
+        bytes, "The repository with the goal function masked, a tar.gz (bytes)."
+    ]
     repo_sha256: Annotated[str, "SHA-256 of the tar in `repo_archive`."]
     goal_file: NotRequired[Annotated[str, "Path of the file that holds the goal function.", SINGLE]]
-    goal_function: NotRequired[Annotated[str, "Name of the function to write; `Class.method` for a method.", SINGLE]]
-    class_name: NotRequired[Annotated[str, "Class of the goal function; empty for a plain function.", SINGLE]]
+    goal_function: NotRequired[
+        Annotated[str, "Name of the function to write; `Class.method` for a method.", SINGLE]
+    ]
+    class_name: NotRequired[
+        Annotated[str, "Class of the goal function; empty for a plain function.", SINGLE]
+    ]
     goals: NotRequired[
         Annotated[
             list[Goals],
@@ -134,7 +154,11 @@ class DatasetRow(TypedDict):
         ]
     ]
     cpu_budget_s: NotRequired[
-        Annotated[int, "CPU seconds that experiments may take (configuration underspecified).", EXPERIMENTS]
+        Annotated[
+            int,
+            "CPU seconds that experiments may take (configuration underspecified).",
+            EXPERIMENTS,
+        ]
     ]
     difficulty: NotRequired[
         Annotated[
@@ -147,7 +171,9 @@ class DatasetRow(TypedDict):
     ]
     context_files: Annotated[list[str], "Files that standard prompting shows beside the goal file."]
     evidence: Annotated[list[str], "Passages of the repository that resolve ambiguities."]
-    golden_file: NotRequired[Annotated[str, "The reference's whole goal file. Not for models.", SINGLE]]
+    golden_file: NotRequired[
+        Annotated[str, "The reference's whole goal file. Not for models.", SINGLE]
+    ]
     golden_files: NotRequired[
         Annotated[
             list[SourceFile],
@@ -155,14 +181,20 @@ class DatasetRow(TypedDict):
             METHODS,
         ]
     ]
-    tests_archive: Annotated[bytes, "The labelled inputs (`cases.py`), a tar.gz (bytes). Not for models."]
+    tests_archive: Annotated[
+        bytes, "The labelled inputs (`cases.py`), a tar.gz (bytes). Not for models."
+    ]
     expected: Annotated[bytes, "Recorded outputs of the reference (bytes). Not for models."]
     recording: Annotated[RecordingFacts, "Origin of the recorded outputs."]
     tests: Annotated[RowTests, "Limits, seeds, and the comparison of each output."]
     test_protocol: Annotated[str, "How the tests run; `cases` in this version."]
-    docker_image: Annotated[str, "Tag of the environment's image, which contains the hash of its build context."]
+    docker_image: Annotated[
+        str, "Tag of the environment's image, which contains the hash of its build context."
+    ]
     benchmark_version: Annotated[str, "Version of the benchmark."]
-    license: Annotated[str, "Licence of the repository, instruction and tests; SPDX identifier in lower case."]
+    license: Annotated[
+        str, "Licence of the repository, instruction and tests; SPDX identifier in lower case."
+    ]
     canary: Annotated[str, "Marker by which a training corpus can filter this dataset out."]
     row_sha256: Annotated[str, "SHA-256 of the row, without its recorded outputs."]
 
@@ -182,13 +214,17 @@ def config_of(row: DatasetRow) -> str:
 def only_functions(rows: Iterable[DatasetRow], tool: str) -> None:
     """Check that rows have one goal function each, which a tool (the subject of the message) needs."""
     if method := next((row["instance_id"] for row in rows if configuration_of(row).is_method), ""):
-        raise InputError(f"{method}: a method; {tool} needs instances with one goal function (configuration function)")
+        raise InputError(
+            f"{method}: a method; {tool} needs instances with one goal function (configuration function)"
+        )
 
 
 def contract_of(row: DatasetRow) -> str:
     """Return the contract of a row."""
     if "contract" not in row:
-        raise ArgumentError("track", f"{row['instance_id']}: a method has no contract; use the track paper")
+        raise ArgumentError(
+            "track", f"{row['instance_id']}: a method has no contract; use the track paper"
+        )
     return row["contract"].strip()
 
 
@@ -218,7 +254,9 @@ def check_instances(instances: Iterable[str], known: Collection[str]) -> None:
     for name in instances:
         if name not in known:
             near = did_you_mean(name, known)
-            raise ArgumentError("instances", f"{name!r} is unknown{near}; see `lmrbench tasks list`")
+            raise ArgumentError(
+                "instances", f"{name!r} is unknown{near}; see `lmrbench tasks list`"
+            )
 
 
 def content_sha256(row: DatasetRow) -> str:
@@ -231,4 +269,6 @@ def content_sha256(row: DatasetRow) -> str:
     content = {**row, "benchmark_version": "", "paper_text": paper}
     if (difficulty := content.pop("difficulty", EASY)) != EASY:
         content["level"] = difficulty
-    return hashlib.sha256(f"{row_sha256(content)} {row['recording']['sha256']}".encode()).hexdigest()
+    return hashlib.sha256(
+        f"{row_sha256(content)} {row['recording']['sha256']}".encode()
+    ).hexdigest()

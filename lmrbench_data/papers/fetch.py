@@ -54,7 +54,9 @@ class PaperStore:
         if not first or not path.is_file():
             return ""
         if hashlib.sha256(path.read_bytes()).hexdigest() != first:
-            raise InputError(f"{path}: changed since it was stored; remove it, and fetch or add it again")
+            raise InputError(
+                f"{path}: changed since it was stored; remove it, and fetch or add it again"
+            )
         return first
 
     def put(self, key: str, data: bytes, source: str) -> str:
@@ -84,7 +86,9 @@ def paper_key(row: Mapping[str, Any]) -> str:
     arxiv, url = str(row["arxiv_id"]), str(row["paper_url"])
     if arxiv and pdf_url(row) == _arxiv_url(arxiv):
         return arxiv.replace("/", "-")
-    words = re.sub(r"[^A-Za-z0-9]+", "-", url.rpartition("/")[2].removesuffix(".pdf")).strip("-")[:60]
+    words = re.sub(r"[^A-Za-z0-9]+", "-", url.rpartition("/")[2].removesuffix(".pdf")).strip("-")[
+        :60
+    ]
     return f"{words or 'paper'}-{hashlib.sha256(url.encode()).hexdigest()[:12]}"
 
 
@@ -104,7 +108,11 @@ class UnreachableError(InfraError):
 
 def is_public(url: str) -> bool:
     """Return whether an address is https at a named host; an untrusted dataset must not reach the user's network."""
-    return bool(re.fullmatch(r"https://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}(:443)?(/[!-~]{0,2000})?", url))
+    return bool(
+        re.fullmatch(
+            r"https://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}(:443)?(/[!-~]{0,2000})?", url
+        )
+    )
 
 
 def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
@@ -132,7 +140,13 @@ def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
                 target,
                 max_retries=TRIES - 1,
                 base_wait_time=_scale(),
-                retry_on_status_codes=(429, 500, 502, 503, 504),  # the Hub client 1 would only retry 503
+                retry_on_status_codes=(
+                    429,
+                    500,
+                    502,
+                    503,
+                    504,
+                ),  # the Hub client 1 would only retry 503
                 follow_redirects=False,
                 timeout=(CONNECT_S, TIMEOUT_S, TIMEOUT_S, TIMEOUT_S),  # connect, read, write, pool
                 headers={"User-Agent": _AGENT, "Accept-Encoding": "identity"},
@@ -142,11 +156,15 @@ def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
             reason = f"HTTP {error.response.status_code}, after {TRIES} attempts"
             raise InfraError(f"{url}: {reason}; try again later, or {_BY_HAND}") from error
         except (HTTPError, OfflineModeIsEnabled) as error:
-            raise UnreachableError(f"{urlsplit(url).netloc} cannot be reached ({error_line(error)})") from error
+            raise UnreachableError(
+                f"{urlsplit(url).netloc} cannot be reached ({error_line(error)})"
+            ) from error
         if data is None:
             breaks += 1
             if breaks == TRIES:
-                raise UnreachableError(f"{urlsplit(url).netloc} breaks the connection off, at {TRIES} attempts")
+                raise UnreachableError(
+                    f"{urlsplit(url).netloc} breaks the connection off, at {TRIES} attempts"
+                )
             time.sleep(_scale())
         elif response.is_redirect and redirects < _MAX_REDIRECTS:
             target, redirects = urljoin(target, response.headers["Location"]), redirects + 1

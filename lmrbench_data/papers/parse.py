@@ -63,7 +63,9 @@ def _read(document: Any, pages: Sequence[Sequence[int]]) -> str:
     if document.needs_pass:
         raise InputError("is encrypted; save a copy without a password and add that")
     count = document.page_count
-    wanted = [number for first, last in pages for number in range(first, last + 1)] or list(range(1, count + 1))
+    wanted = [number for first, last in pages for number in range(first, last + 1)] or list(
+        range(1, count + 1)
+    )
     if not wanted or max(wanted) > count:
         raise InputError(f"has only {count} pages")
     parsed = [{"page": number, "blocks": _blocks(document[number - 1])} for number in wanted]
@@ -77,7 +79,9 @@ def _blocks(page: Any) -> list[dict[str, Any]]:
     """Return the text blocks of a page, in the order of the PDF."""
     import pymupdf
 
-    flags = pymupdf.TEXTFLAGS_DICT & ~pymupdf.TEXT_PRESERVE_LIGATURES & ~pymupdf.TEXT_PRESERVE_IMAGES
+    flags = (
+        pymupdf.TEXTFLAGS_DICT & ~pymupdf.TEXT_PRESERVE_LIGATURES & ~pymupdf.TEXT_PRESERVE_IMAGES
+    )
     blocks = []
     for block in page.get_text("dict", flags=flags)["blocks"]:
         lines = []
@@ -86,7 +90,9 @@ def _blocks(page: Any) -> list[dict[str, Any]]:
             if text:
                 size = max(span["size"] for span in line["spans"])
                 bold = all(span["flags"] & 16 for span in line["spans"])
-                lines.append({"text": text, "size": round(size, 1), **({"bold": True} if bold else {})})
+                lines.append(
+                    {"text": text, "size": round(size, 1), **({"bold": True} if bold else {})}
+                )
         if lines := _join_broken_words(lines):
             blocks.append({"lines": lines})
     return blocks
@@ -95,7 +101,9 @@ def _blocks(page: Any) -> list[dict[str, Any]]:
 def _join_broken_words(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the lines with words broken by a line end joined on the line where they begin."""
     for first, second in itertools.pairwise(lines):
-        if re.search(r"[a-z]-$", first["text"]) and (rest := re.match(r"[a-z]+\S*", second["text"])):
+        if re.search(r"[a-z]-$", first["text"]) and (
+            rest := re.match(r"[a-z]+\S*", second["text"])
+        ):
             first["text"] = first["text"][:-1] + rest[0]
             second["text"] = second["text"][rest.end() :].lstrip()
     return [line for line in lines if line["text"]]

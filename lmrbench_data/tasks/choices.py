@@ -25,7 +25,9 @@ FOLDER = "choices"
 MIN_OPTIONS = 3
 #: Smallest number of unpublished options in a counterfactual.
 MIN_ALTERED = 2
-_REGION = re.compile(r"^<!-- choice: ([a-z][a-z0-9-]*) -->\n(.*?)^<!-- /choice -->\n", re.DOTALL | re.MULTILINE)
+_REGION = re.compile(
+    r"^<!-- choice: ([a-z][a-z0-9-]*) -->\n(.*?)^<!-- /choice -->\n", re.DOTALL | re.MULTILINE
+)
 _MARK = re.compile(r"^<!-- /?choice\b", re.MULTILINE)
 
 
@@ -58,7 +60,10 @@ class Choice:
 
 
 def read_choices(
-    folder: Path, stated: Mapping[str, Mapping[str, Any]], paper: str, goals: Mapping[str, Sequence[str]]
+    folder: Path,
+    stated: Mapping[str, Mapping[str, Any]],
+    paper: str,
+    goals: Mapping[str, Sequence[str]],
 ) -> tuple[Choice, ...]:
     """Read the choices of a task's folder.
 
@@ -70,19 +75,27 @@ def read_choices(
     regions = dict(_regions(folder / "paper.md", paper))
     if stray := regions.keys() ^ stated.keys():
         name = min(stray)
-        raise InputError(f"{folder / 'paper.md'}: the choice {name} needs its region there and facts in method.yaml")
-    choices = tuple(_choice(folder, name, facts, regions[name], goals) for name, facts in stated.items())
+        raise InputError(
+            f"{folder / 'paper.md'}: the choice {name} needs its region there and facts in method.yaml"
+        )
+    choices = tuple(
+        _choice(folder, name, facts, regions[name], goals) for name, facts in stated.items()
+    )
     owners: dict[tuple[str, str], str] = {}
     for choice in choices:
         for function in choice.functions:
             first = owners.setdefault((choice.file, function), choice.name)
             if first != choice.name:
                 where = f"{folder / 'method.yaml'}: choices.{choice.name}"
-                raise InputError(f"{where}: {function} already belongs to {first}; a function belongs to one choice")
+                raise InputError(
+                    f"{where}: {function} already belongs to {first}; a function belongs to one choice"
+                )
     return choices
 
 
-def _choice(folder: Path, name: str, facts: Mapping[str, Any], text: str, goals: Mapping[str, Sequence[str]]) -> Choice:
+def _choice(
+    folder: Path, name: str, facts: Mapping[str, Any], text: str, goals: Mapping[str, Sequence[str]]
+) -> Choice:
     place, file, functions = folder / FOLDER / name, facts["file"], tuple(facts["functions"])
     if unknown := [function for function in functions if function not in goals.get(file, ())]:
         raise InputError(
@@ -110,7 +123,9 @@ def read_text(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: missing, or not UTF-8 ({type(error).__name__}); write it") from error
+        raise InputError(
+            f"{path}: missing, or not UTF-8 ({type(error).__name__}); write it"
+        ) from error
     if not text.strip():
         raise InputError(f"{path}: is empty; write it")
     return text if text.endswith("\n") else f"{text}\n"
@@ -120,7 +135,9 @@ def _regions(path: Path, paper: str) -> Iterator[tuple[str, str]]:
     """Yield name and text of each region."""
     found = list(_REGION.finditer(paper))
     if len(_MARK.findall(paper)) != 2 * len(found):
-        raise InputError(f"{path}: a region is not closed, or stands inside another; each mark needs its own line")
+        raise InputError(
+            f"{path}: a region is not closed, or stands inside another; each mark needs its own line"
+        )
     names = [region[1] for region in found]
     if twice := [name for name in names if names.count(name) > 1]:
         raise InputError(f"{path}: the choice {twice[0]!r} has two regions; join them")
@@ -133,19 +150,30 @@ def render_paper(paper: str, texts: Mapping[str, str] | None = None) -> str:
 
 
 def draw(
-    choices: Sequence[Choice], numbers: random.Random, known: Iterable[Mapping[str, str]], *, at_least: int
+    choices: Sequence[Choice],
+    numbers: random.Random,
+    known: Iterable[Mapping[str, str]],
+    *,
+    at_least: int,
 ) -> list[dict[str, str]]:
     """Return all combinations of at least so many unpublished options in random order, without the known ones."""
     seen = [dict(chosen) for chosen in known]
     every = itertools.product(*(choice.options for choice in choices))
-    named = [dict(zip((choice.name for choice in choices), options, strict=True)) for options in every]
+    named = [
+        dict(zip((choice.name for choice in choices), options, strict=True)) for options in every
+    ]
     published = {choice.name: choice.published for choice in choices}
-    altered = [{name: option for name, option in chosen.items() if option != published[name]} for chosen in named]
+    altered = [
+        {name: option for name, option in chosen.items() if option != published[name]}
+        for chosen in named
+    ]
     left = [chosen for chosen in altered if len(chosen) >= at_least and chosen not in seen]
     return numbers.sample(left, len(left))
 
 
-def with_options(repo: Mapping[str, File], choices: Iterable[Choice], chosen: Mapping[str, str]) -> dict[str, File]:
+def with_options(
+    repo: Mapping[str, File], choices: Iterable[Choice], chosen: Mapping[str, str]
+) -> dict[str, File]:
     """Return a reference repository with other options, by choice; the published ones are in it."""
     files = dict(repo)
     for choice in choices:

@@ -25,7 +25,9 @@ _TEMPLATE = Path(__file__).with_name("template")
 _TODO = re.compile(r"\bTODO\b")
 
 
-def load_finished(benchmark: Path | None = None, config: str = FUNCTION) -> tuple[list[Task], list[Problem]]:
+def load_finished(
+    benchmark: Path | None = None, config: str = FUNCTION
+) -> tuple[list[Task], list[Problem]]:
     """Load the finished tasks; return them with a warning for each draft."""
     benchmark = benchmark or benchmark_folder()
     folders = task_folders(benchmark)
@@ -35,7 +37,9 @@ def load_finished(benchmark: Path | None = None, config: str = FUNCTION) -> tupl
     finished = [folder.name for folder in folders if folder.name not in drafts]
     lint = f"`lmrbench tasks lint{benchmark_option(benchmark)}` lists what is left to do"
     if not finished:
-        raise InputError(f"{benchmark}: contains only drafts ({', '.join(drafts)}); {lint}, or name the task you mean")
+        raise InputError(
+            f"{benchmark}: contains only drafts ({', '.join(drafts)}); {lint}, or name the task you mean"
+        )
     warnings = [Problem(name, "", f"draft, left out; {lint}", Severity.WARNING) for name in drafts]
     return load_tasks(finished, benchmark, config), warnings
 
@@ -46,7 +50,9 @@ def todo_marks(folder: Path) -> Iterator[tuple[Path, int, str]]:
     for path in [*paths, *matching(folder, "variants/**/*.py")]:
         if not path.is_file():
             continue
-        for number, line in enumerate(split_text(path.read_text(encoding="utf-8", errors="replace")), start=1):
+        for number, line in enumerate(
+            split_text(path.read_text(encoding="utf-8", errors="replace")), start=1
+        ):
             if found := _TODO.search(line):
                 yield path, number, cut(line[found.end() :].strip(" :#"), 100)
 
@@ -54,20 +60,31 @@ def todo_marks(folder: Path) -> Iterator[tuple[Path, int, str]]:
 def new_task(slug: str, benchmark: Path | None = None) -> Path:
     """Copy the template into the next task folder, NN-SLUG, of a benchmark with benchmark.yaml; return the folder."""
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug):
-        raise ArgumentError("slug", f"{slug!r}: use lower-case letters, digits and single hyphens, such as nucleus")
+        raise ArgumentError(
+            "slug", f"{slug!r}: use lower-case letters, digits and single hyphens, such as nucleus"
+        )
     benchmark = benchmark or benchmark_folder()
     if not has_variants(benchmark):  # a wheel
-        raise ArgumentError("benchmark", "is missing; `lmrbench dataset init DIR` makes a folder for tasks of your own")
+        raise ArgumentError(
+            "benchmark",
+            "is missing; `lmrbench dataset init DIR` makes a folder for tasks of your own",
+        )
     if not (benchmark / "benchmark.yaml").is_file():
-        message = f"{benchmark} has no benchmark.yaml; `lmrbench dataset init {benchmark}` makes one"
+        message = (
+            f"{benchmark} has no benchmark.yaml; `lmrbench dataset init {benchmark}` makes one"
+        )
         raise ArgumentError("benchmark", message)
-    numbers = [int(match[1]) for path in benchmark.iterdir() if (match := re.match(r"(\d+)-", path.name))]
+    numbers = [
+        int(match[1]) for path in benchmark.iterdir() if (match := re.match(r"(\d+)-", path.name))
+    ]
     folder = benchmark / f"{max(numbers, default=0) + 1:02d}-{slug}"
     for path in sorted(_TEMPLATE.rglob("*.*")):
         if path.is_file() and "__pycache__" not in path.parts:
             target = folder / path.relative_to(_TEMPLATE)
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(path.read_text(encoding="utf-8").replace("SLUG", slug), encoding="utf-8")
+            target.write_text(
+                path.read_text(encoding="utf-8").replace("SLUG", slug), encoding="utf-8"
+            )
     return folder
 
 

@@ -51,7 +51,9 @@ class Environment:
         """Return the versions of Python, as its Dockerfile names it, and of these packages, in words."""
         dockerfile = (self.folder / "Dockerfile").read_text(encoding="utf-8")
         python = re.findall(r"^FROM (?:\S+/)?python:(\d[\d.]*)", dockerfile, re.MULTILINE)[-1:]
-        return ", ".join([*(f"Python {version}" for version in python), *self.packages()]).replace("==", " ")
+        return ", ".join([*(f"Python {version}" for version in python), *self.packages()]).replace(
+            "==", " "
+        )
 
     def context(self) -> bytes:
         """Return the build context, a reproducible tar."""
@@ -73,14 +75,19 @@ def known_environments(benchmark: Path | None = None) -> list[Environment]:
 @functools.cache
 def versions_in(tag: str) -> str:
     """Return the versions in an image, in words; empty if this installation does not have exactly its environment."""
-    return next((environment.versions() for environment in known_environments() if environment.tag == tag), "")
+    return next(
+        (environment.versions() for environment in known_environments() if environment.tag == tag),
+        "",
+    )
 
 
 def choose_environments(names: Sequence[str], benchmark: Path | None = None) -> list[Environment]:
     """Return the environments of these names, or all."""
     known = load_environments(benchmark)
     if unknown := set(names) - known.keys():
-        raise InputError(f"unknown environment {', '.join(sorted(unknown))}; known: {', '.join(known)}")
+        raise InputError(
+            f"unknown environment {', '.join(sorted(unknown))}; known: {', '.join(known)}"
+        )
     return [known[name] for name in names or known]
 
 

@@ -72,19 +72,30 @@ def reported_in(text: str, paper: str) -> set[str]:
 
     Numbers count in names and texts too (`x0824`), and longer ones also inside a number.
     """
-    cells = _digits(" ".join(re.findall(r"(?<=\| )-?\d+\.\d+(?= \|)", paper.partition(f"\n{_RESULTS}\n")[2])))
+    cells = _digits(
+        " ".join(re.findall(r"(?<=\| )-?\d+\.\d+(?= \|)", paper.partition(f"\n{_RESULTS}\n")[2]))
+    )
     numbers = _digits(text)
-    return {cell for cell in cells if cell in numbers or (len(cell) > _TELLING and any(cell in n for n in numbers))}
+    return {
+        cell
+        for cell in cells
+        if cell in numbers or (len(cell) > _TELLING and any(cell in n for n in numbers))
+    }
 
 
 def _digits(text: str) -> set[str]:
     """Return the digits of all numbers in a text, whatever their scale: 0.0824, 8.24e-2 and 824 are 824."""
     numbers = re.findall(r"\d[\d_]*\.?\d*|\.\d+", text)
-    digits = {"".join(str(int(char)) for char in number if char.isdecimal()).strip("0") for number in numbers}
+    digits = {
+        "".join(str(int(char)) for char in number if char.isdecimal()).strip("0")
+        for number in numbers
+    }
     return {number for number in digits if len(number) >= _TELLING}
 
 
 def table_cases(names: Sequence[str]) -> bytes:
     """Return the source of cases that return the tables."""
-    cases = "".join(f"\n\ndef case_{name}(seed):\n    return experiments.table_{name}()\n" for name in names)
+    cases = "".join(
+        f"\n\ndef case_{name}(seed):\n    return experiments.table_{name}()\n" for name in names
+    )
     return f'"""Tables that a paper reports."""\n\nimport experiments\n{cases}'.encode()

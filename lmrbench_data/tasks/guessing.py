@@ -36,12 +36,19 @@ def corrected(choices: Sequence[SettledChoice]) -> float | None:
     0 is what needs no paper, 1 is all; None if nothing is left to settle.
     """
     base = max(chance(choices), reciting(choices))
-    return (_mean(choice.is_settled for choice in choices) - base) / (1 - base) if choices and base < 1 else None
+    return (
+        (_mean(choice.is_settled for choice in choices) - base) / (1 - base)
+        if choices and base < 1
+        else None
+    )
 
 
 def by_truth(choices: Sequence[SettledChoice]) -> dict[bool, tuple[int, int]]:
     """Return settled and all choices, for those whose true option is the published one (True) and the others."""
-    groups = {truth: [item.is_settled for item in choices if item.is_published == truth] for truth in (True, False)}
+    groups = {
+        truth: [item.is_settled for item in choices if item.is_published == truth]
+        for truth in (True, False)
+    }
     return {truth: (sum(settled), len(settled)) for truth, settled in groups.items()}
 
 

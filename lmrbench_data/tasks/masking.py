@@ -48,14 +48,20 @@ def mask_function(source: str, qualified_name: str) -> str:
         indent = indentation(lines, node.lineno).rpartition("\f")[2] + "    "
     if ast.get_docstring(node, clean=False) is not None:
         text = node.body[0]
-        kept += indent + source[offset(lines, text.lineno, text.col_offset) : _end(lines, text)] + newline
+        kept += (
+            indent
+            + source[offset(lines, text.lineno, text.col_offset) : _end(lines, text)]
+            + newline
+        )
 
     end = block_end(lines, node)
     last = lines[end - 1]
     closing = last[len(last.rstrip("\r\n")) :]  # the file may end without a line ending
     masked = f"{kept}{indent}raise NotImplementedError{closing}{''.join(lines[end:])}"
     if not is_masked(find_function(masked, qualified_name).node):
-        raise SourceError(f"the body of {qualified_name!r} cannot be masked; put it on lines of its own")
+        raise SourceError(
+            f"the body of {qualified_name!r} cannot be masked; put it on lines of its own"
+        )
     return bom + masked
 
 
@@ -97,7 +103,9 @@ def remove_definition(source: str, name: str) -> str:
     holder: ast.Module | ast.ClassDef = parse(source)
     owner, _, member = name.rpartition(".")
     if owner:
-        classes = [node for node in holder.body if isinstance(node, ast.ClassDef) and node.name == owner]
+        classes = [
+            node for node in holder.body if isinstance(node, ast.ClassDef) and node.name == owner
+        ]
         if len(classes) != 1:
             raise SourceError(f"{len(classes)} top-level classes {owner!r}; expected exactly one")
         holder = classes[0]
@@ -112,8 +120,15 @@ def remove_definition(source: str, name: str) -> str:
     above = body[index - 1].end_lineno or 0 if index else getattr(holder, "lineno", 0)
     is_last = index + 1 == len(body)
     below = len(lines) + 1 if is_last else first_line(body[index + 1])
-    if len({*bound_names([body[index]])}) > 1 or above > start or below <= end or (owner and len(body) == 1):
-        raise SourceError(f"{name!r} shares its statement or line with others; put it on a line of its own")
+    if (
+        len({*bound_names([body[index]])}) > 1
+        or above > start
+        or below <= end
+        or (owner and len(body) == 1)
+    ):
+        raise SourceError(
+            f"{name!r} shares its statement or line with others; put it on a line of its own"
+        )
     while start > above and lines[start - 1].lstrip().startswith("#"):
         start -= 1
     if owner and is_last:  # the blank lines below separate the class from what follows
@@ -134,7 +149,11 @@ def drop_unused_imports(before: str, after: str) -> str:
     for node in reversed(tree.body):
         if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
-        kept = [alias for alias in node.names if (alias.asname or alias.name).partition(".")[0] not in unused]
+        kept = [
+            alias
+            for alias in node.names
+            if (alias.asname or alias.name).partition(".")[0] not in unused
+        ]
         if len(kept) < len(node.names):
             newline = newline_of(after)
             node.names = kept
@@ -149,7 +168,9 @@ def _used_names(tree: ast.Module) -> set[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             names.add(node.id)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+        elif (
+            isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose
+        ):
             names.update(re.findall(r"\w+", node.value))
     return names
 
@@ -162,7 +183,12 @@ def _signature_end(source: str, lines: list[str], node: FunctionNode) -> int:
     """Return the character offset after the colon that ends the signature."""
     args = node.args
     parameters = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
-    expressions = [*args.defaults, *args.kw_defaults, node.returns, *getattr(node, "type_params", ())]
+    expressions = [
+        *args.defaults,
+        *args.kw_defaults,
+        node.returns,
+        *getattr(node, "type_params", ()),
+    ]
     start = offset(lines, node.lineno, node.col_offset)
     ends = [_end(lines, part) for part in (*parameters, *expressions) if part is not None]
     match = _TO_COLON.match(source, max(ends, default=start))

@@ -34,7 +34,9 @@ def task_facts(tasks: Sequence[Task]) -> list[dict[str, Any]]:
             "year": task.paper["year"],
             "goals": [f"{file}:{name}" for file, names in item.goals.items() for name in names],
             "files": len(task.repo),
-            "lines": sum(file.data.count(b"\n") for name, file in task.repo.items() if name.endswith(".py")),
+            "lines": sum(
+                file.data.count(b"\n") for name, file in task.repo.items() if name.endswith(".py")
+            ),
             "depends_on": list(item.depends_on),
         }
         for task in tasks
@@ -45,13 +47,19 @@ def task_facts(tasks: Sequence[Task]) -> list[dict[str, Any]]:
 def goal_text(goals: Sequence[str]) -> str:
     """Return a goal function, or the number of them, for a table."""
     files = {goal.partition(":")[0] for goal in goals}
-    return goals[0] if len(goals) == 1 else f"{len(goals)} functions in {plural(len(files), 'file')}"
+    return (
+        goals[0] if len(goals) == 1 else f"{len(goals)} functions in {plural(len(files), 'file')}"
+    )
 
 
 def view_instances(name: str, track: str, benchmark: Path | None = None) -> list[dict[str, Any]]:
     """Return the instance of this id, or all instances of the task folder of this name, in any configuration."""
     [task] = load_tasks(choose_folders([name], benchmark), benchmark)
-    return [_view(task, item, track) for item in task.every_instance if name in (task.name, item.instance_id)]
+    return [
+        _view(task, item, track)
+        for item in task.every_instance
+        if name in (task.name, item.instance_id)
+    ]
 
 
 def _view(task: Task, item: Instance, track: str) -> dict[str, Any]:
@@ -61,7 +69,11 @@ def _view(task: Task, item: Instance, track: str) -> dict[str, Any]:
         "category": item.category,
         "paper": dict(task.paper),
         "instruction": task.instruction_of(item),
-        **({"contract": item.contract} if track == CONTRACT and item.configuration.has_contract else {}),
+        **(
+            {"contract": item.contract}
+            if track == CONTRACT and item.configuration.has_contract
+            else {}
+        ),
         "paper_text": task.paper_of(item, recording.tables if recording else None),
         "goals": {name: list(functions) for name, functions in item.goals.items()},
         "context_files": list(item.context_files),
@@ -86,8 +98,13 @@ def render_page(tasks: Sequence[Task]) -> str:
         benchmark=load_benchmark(tasks[0].folder.parent),
         facts=facts,
         papers=len({fact["paper_url"] for fact in facts}),
-        categories=sorted(Counter(fact["category"] for fact in facts).items(), key=lambda item: (-item[1], item[0])),
-        methods=task_facts([dataclasses.replace(task, instances=task.instances_of(METHOD)) for task in tasks]),
+        categories=sorted(
+            Counter(fact["category"] for fact in facts).items(),
+            key=lambda item: (-item[1], item[0]),
+        ),
+        methods=task_facts(
+            [dataclasses.replace(task, instances=task.instances_of(METHOD)) for task in tasks]
+        ),
         chosen=[task for task in tasks if task.choices],
         combinations=lambda task: math.prod(len(choice.options) for choice in task.choices),
         goal_text=goal_text,

@@ -82,8 +82,13 @@ def _have_other_line_ends(task: Task, instance: Instance, image: str, inputs: st
 
 
 def _file_hashes(task: Task, instance: Instance) -> dict[str, str]:
-    contents = {name: bytes([file.executable]) + file.data for name, file in _files(task, instance).items()}
-    return {name: hashlib.sha256(content).hexdigest()[:_SHORT_HASH] for name, content in contents.items()}
+    contents = {
+        name: bytes([file.executable]) + file.data for name, file in _files(task, instance).items()
+    }
+    return {
+        name: hashlib.sha256(content).hexdigest()[:_SHORT_HASH]
+        for name, content in contents.items()
+    }
 
 
 def _changed_inputs(task: Task, instance: Instance, recording: Recording) -> str:
@@ -93,7 +98,9 @@ def _changed_inputs(task: Task, instance: Instance, recording: Recording) -> str
     if not recording.files:
         return "files of repo/, the cases or the seeds"
     recorded, present = recording.files, _file_hashes(task, instance)
-    changed = [name for name in sorted({*recorded, *present}) if recorded.get(name) != present.get(name)]
+    changed = [
+        name for name in sorted({*recorded, *present}) if recorded.get(name) != present.get(name)
+    ]
     named = [name if name in present else f"{name} (missing)" for name in changed]
     return join_names(named) or "the seeds"
 
@@ -105,13 +112,17 @@ def read_recording(task: Task, instance: Instance) -> Recording:
         path = _paths(task, instance)[0]
         if _have_other_line_ends(task, instance, recording.image, inputs):
             folder = task.folder.parent
-            cause = f"git converted the line ends of {task.name} (core.autocrlf) after it was recorded"
+            cause = (
+                f"git converted the line ends of {task.name} (core.autocrlf) after it was recorded"
+            )
             raise InputError(
                 f"{path}: {cause}; with `* -text` in {folder / '.gitattributes'}, check {folder} out again"
             )
         changed = _changed_inputs(task, instance, recording)
         restore = "restore what you did not change yourself (a clone lacks files that git ignores), or else"
-        raise InputError(f"{path}: changed since it was recorded: {changed}; {restore} {_command(task, instance)}")
+        raise InputError(
+            f"{path}: changed since it was recorded: {changed}; {restore} {_command(task, instance)}"
+        )
     return recording
 
 
@@ -147,12 +158,16 @@ def _read(task: Task, instance: Instance) -> tuple[Recording, str]:
         facts = json.loads(path.read_text(encoding="utf-8"))
         place = {name: str(facts[name]) for name in ("image", "sandbox", "cpu")}
         tables, files = facts.get("tables", {}), dict(facts.get("files", {}))
-        recording = Recording(facts["cases"], outputs.read_bytes(), **place, tables=tables, files=files)
+        recording = Recording(
+            facts["cases"], outputs.read_bytes(), **place, tables=tables, files=files
+        )
         inputs, sha256 = str(facts["inputs_sha256"]), facts["outputs_sha256"]
     except FileNotFoundError:
         raise InputError(f"{path}: missing; {_command(task, instance)}") from None
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-        raise InputError(f"{path}: damaged ({type(error).__name__}); {_command(task, instance)}") from error
+        raise InputError(
+            f"{path}: damaged ({type(error).__name__}); {_command(task, instance)}"
+        ) from error
     if recording.sha256 != sha256:
         raise InputError(f"{outputs}: does not match {path.name}; {_command(task, instance)}")
     return recording, inputs

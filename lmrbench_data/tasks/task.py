@@ -15,7 +15,16 @@ from ..base.paths import has_variants
 from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED, File
 from .choices import Choice, render_paper, with_options
 from .environments import load_environments
-from .experiments import DEPARTURES, FILE, MIN_DEPARTURES, OPEN, SILENT, Tables, experiment_files, tables_section
+from .experiments import (
+    DEPARTURES,
+    FILE,
+    MIN_DEPARTURES,
+    OPEN,
+    SILENT,
+    Tables,
+    experiment_files,
+    tables_section,
+)
 from .masking import mask_files
 
 #: Folder of a task that holds the recorded outputs of its references.
@@ -94,7 +103,10 @@ class Instance:
     def columns(self, golden: Mapping[str, str]) -> dict[str, Any]:
         """Return the columns of the row that only some configurations have, from the reference's texts by file."""
         return {
-            "goals": [{"file": name, "functions": list(functions)} for name, functions in self.goals.items()],
+            "goals": [
+                {"file": name, "functions": list(functions)}
+                for name, functions in self.goals.items()
+            ],
             "golden_files": [{"path": name, "text": text} for name, text in golden.items()],
         }
 
@@ -159,12 +171,18 @@ class Underspecified(Altered):
         if self.difficulty == SILENT:
             places = {"least": MIN_DEPARTURES, "most": len(self.open), "table": self.tables[0]}
             return f"{self.instruction}\n\n{DEPARTURES.format(**places, cpu_s=self.cpu_budget_s)}"
-        questions = "".join(f"- {choice.question}\n" for choice in choices if choice.name in self.open)
+        questions = "".join(
+            f"- {choice.question}\n" for choice in choices if choice.name in self.open
+        )
         return f"{self.instruction}\n\n{OPEN.format(questions=questions, cpu_s=self.cpu_budget_s)}"
 
     def columns(self, golden: Mapping[str, str]) -> dict[str, Any]:
         """Return those of a method, and what an answer may spend."""
-        return {**super().columns(golden), "cpu_budget_s": self.cpu_budget_s, "difficulty": self.difficulty}
+        return {
+            **super().columns(golden),
+            "cpu_budget_s": self.cpu_budget_s,
+            "difficulty": self.difficulty,
+        }
 
 
 @dataclass(frozen=True)
@@ -194,7 +212,12 @@ class Task:
     @property
     def every_instance(self) -> tuple[Instance, ...]:
         """The instances of all configurations."""
-        return (*self.siblings, *([self.method] if self.method else []), *self.counterfactuals, *self.underspecified)
+        return (
+            *self.siblings,
+            *([self.method] if self.method else []),
+            *self.counterfactuals,
+            *self.underspecified,
+        )
 
     def instances_of(self, config: str) -> tuple[Instance, ...]:
         """Return the instances of one configuration."""
@@ -205,7 +228,9 @@ class Task:
         """Each option of each choice alone, the published ones included; recorded to recognise options by outputs."""
         if self.method is None:
             return ()
-        facts = {item.name: getattr(self.method, item.name) for item in dataclasses.fields(self.method)}
+        facts = {
+            item.name: getattr(self.method, item.name) for item in dataclasses.fields(self.method)
+        }
         return tuple(
             Altered(
                 **{
@@ -244,7 +269,9 @@ class Task:
         environment = load_environments(self.folder.parent).get(self.environment)
         if environment is None:
             path = self.folder / "task.yaml"
-            raise InputError(f"{path}: environment: no folder environments/{self.environment}; name one that is there")
+            raise InputError(
+                f"{path}: environment: no folder environments/{self.environment}; name one that is there"
+            )
         return environment.tag
 
     def golden_repo(self, instance: Instance) -> dict[str, File]:
@@ -271,8 +298,14 @@ class Task:
         """Return the paper that a model sees; the tables are recorded results of an underspecified instance."""
         chosen, texts = instance.chosen, {}
         if instance.difficulty != SILENT:
-            texts = {item.name: item.texts[chosen[item.name]] for item in self.choices if item.name in chosen}
-            texts |= {item.name: item.open_text for item in self.choices if item.name in instance.open}
+            texts = {
+                item.name: item.texts[chosen[item.name]]
+                for item in self.choices
+                if item.name in chosen
+            }
+            texts |= {
+                item.name: item.open_text for item in self.choices if item.name in instance.open
+            }
         return render_paper(self.paper_source, texts) + tables_section(tables or {})
 
     def instruction_of(self, instance: Instance) -> str:
@@ -282,7 +315,9 @@ class Task:
     def evidence(self, instance: Instance) -> list[str]:
         """Return `evidence`, and the files in `depends_on` that are not Python."""
         named = {re.split("[#:]", reference, maxsplit=1)[0] for reference in instance.evidence}
-        others = [name for name in instance.depends_on if not name.endswith(".py") and name not in named]
+        others = [
+            name for name in instance.depends_on if not name.endswith(".py") and name not in named
+        ]
         return [*instance.evidence, *others]
 
     def cases(self, instance: Instance) -> bytes:

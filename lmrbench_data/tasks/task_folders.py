@@ -19,7 +19,14 @@ from ..base.strict_yaml import check, read_yaml
 from ..base.suggestions import did_you_mean
 from ..loader import CONFIGS, COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED
 from .choices import read_choices, read_text
-from .method_file import METHOD_FILE, altered_id, instance_facts, read_counterfactuals, read_method, read_underspecified
+from .method_file import (
+    METHOD_FILE,
+    altered_id,
+    instance_facts,
+    read_counterfactuals,
+    read_method,
+    read_underspecified,
+)
 from .task import Implementation, Instance, Task
 
 #: Copies that editors, Jupyter and merges leave beside a file.
@@ -28,7 +35,9 @@ _COPY = re.compile(
 )
 
 
-def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None, config: str = FUNCTION) -> list[Task]:
+def load_tasks(
+    names: Iterable[str] = (), benchmark: Path | None = None, config: str = FUNCTION
+) -> list[Task]:
     """Load tasks in order of their folders.
 
     Args:
@@ -51,11 +60,15 @@ def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None, config:
             taken = owners.setdefault(item.instance_id, task) is not task
             if taken and (not wanted or wanted & {task.name, item.instance_id}):
                 owner = f"{item.instance_id!r} is taken by {owners[item.instance_id].name}"
-                raise InputError(f"{task.folder / 'task.yaml'}: instance_id: {owner}; choose another")
+                raise InputError(
+                    f"{task.folder / 'task.yaml'}: instance_id: {owner}; choose another"
+                )
     chosen = []
     for task in tasks.values():
         every = task.instances_of(config)
-        items = tuple(item for item in every if not wanted or {task.name, item.instance_id} & wanted)
+        items = tuple(
+            item for item in every if not wanted or {task.name, item.instance_id} & wanted
+        )
         if items:
             chosen.append(dataclasses.replace(task, instances=items))
     known = {item.instance_id for task in chosen for item in task.instances}
@@ -80,7 +93,9 @@ def read_tasks(
     if wanted and wanted.isdisjoint(folder.name for folder in folders):
         texts = {folder: _texts(folder) for folder in folders}
         if all(any(name in text for text in texts.values()) for name in wanted):
-            folders = [folder for folder, text in texts.items() if any(name in text for name in wanted)]
+            folders = [
+                folder for folder, text in texts.items() if any(name in text for name in wanted)
+            ]
     for folder in folders:
         try:
             tasks[folder.name] = load_task(folder, config)
@@ -122,17 +137,27 @@ def stated_ids(folder: Path) -> dict[str, str]:
     """Return instance id → configuration of a task, whose files may be malformed."""
     ids: dict[str, str] = {}
     with contextlib.suppress(InputError, AttributeError, TypeError):
-        ids |= {str(item.get("instance_id")): FUNCTION for item in read_yaml(folder / "task.yaml")["implementations"]}
+        ids |= {
+            str(item.get("instance_id")): FUNCTION
+            for item in read_yaml(folder / "task.yaml")["implementations"]
+        }
         facts = read_yaml(folder / METHOD_FILE)
         ids[str(facts["instance_id"])] = METHOD
         for config in (COUNTERFACTUAL, UNDERSPECIFIED):
-            ids |= {altered_id(facts, config, number): config for number in range(1, len(facts.get(config, ())) + 1)}
+            ids |= {
+                altered_id(facts, config, number): config
+                for number in range(1, len(facts.get(config, ())) + 1)
+            }
     return ids
 
 
 def configs_by_id(benchmark: Path | None = None) -> dict[str, str]:
     """Return instance id → configuration of all tasks."""
-    return {name: config for folder in task_folders(benchmark) for name, config in stated_ids(folder).items()}
+    return {
+        name: config
+        for folder in task_folders(benchmark)
+        for name, config in stated_ids(folder).items()
+    }
 
 
 def choose_config(names: Iterable[str], benchmark: Path | None = None) -> str:
@@ -144,7 +169,9 @@ def choose_config(names: Iterable[str], benchmark: Path | None = None) -> str:
 
 def choose_folders(names: Iterable[str], benchmark: Path | None = None) -> list[str]:
     """Return the folders of instances of any configuration; other names stay as they are."""
-    owners = {name: folder.name for folder in task_folders(benchmark) for name in stated_ids(folder)}
+    owners = {
+        name: folder.name for folder in task_folders(benchmark) for name in stated_ids(folder)
+    }
     return [owners.get(name, name) for name in names]
 
 
@@ -175,7 +202,9 @@ def load_task(folder: Path, config: str = "") -> Task:
     )
     for index, item in enumerate(implementations):
         if any(item.instance_id == other.instance_id for other in implementations[:index]):
-            raise InputError(f"{path}: implementations[{index}].instance_id: duplicate {item.instance_id!r}")
+            raise InputError(
+                f"{path}: implementations[{index}].instance_id: duplicate {item.instance_id!r}"
+            )
         if config in ("", FUNCTION):
             _check_files(task, item, f"{path}: {item.instance_id}")
     if task.method and config != FUNCTION:
@@ -210,11 +239,15 @@ def _check_files(task: Task, item: Instance, where: str) -> None:
         raise InputError(f"{where}: tests.file: models see repo/; move the cases out of it")
     others = {other.instance_id for other in task.siblings} - {item.instance_id}
     if unknown := item.shown_siblings.keys() - others:
-        raise InputError(f"{where}: shown_siblings: {min(unknown)!r} is not another instance of this paper")
+        raise InputError(
+            f"{where}: shown_siblings: {min(unknown)!r} is not another instance of this paper"
+        )
     for path, removed in item.removed.items():
         for name in removed:
             if any(f"{goal}.".startswith(f"{name}.") for goal in item.goals.get(path, ())):
-                raise InputError(f"{where}: remove: {name!r} is or contains a goal function, which stays")
+                raise InputError(
+                    f"{where}: remove: {name!r} is or contains a goal function, which stays"
+                )
     try:
         task.masked_repo(item)
     except SourceError as error:

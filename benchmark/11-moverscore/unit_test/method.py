@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from corpus import make_corpus
 from emd import transport_cost
+from evaluate import MoverScorer, load_pairs
 from idf import idf_of_unseen, idf_table, inverse_frequency
 from lmrbench_cases import compare, experiment, goal
 from movescore import (
@@ -26,8 +27,6 @@ from movescore import (
 from preprocess import LayeredTokens, collate, is_counted
 from scipy.stats import pearsonr
 from torch import Tensor
-
-from evaluate import MoverScorer, load_pairs
 
 FEW = "[CLS] [SEP] [UNK] the ##s ... .. '' — a##b 10 u.s. # b## – s !?".split()
 

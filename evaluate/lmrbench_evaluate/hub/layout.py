@@ -45,8 +45,24 @@ LOCAL = "local"
 #: Limits of a run: what the leaderboard can show.
 MAX_ROWS, MAX_ENTRIES, MAX_SAMPLES = 50_000, 100, 1000
 _PUBLISHED_FACTS = (
-    *("run_id", "dataset", "config", "dataset_sha256", "benchmark_version", "harness_version", "sandbox"),
-    *("official_sandbox", "isolation", "timeout_scale", "fresh_seed_count", "scope", "difficulties", "images"),
+    *(
+        "run_id",
+        "dataset",
+        "config",
+        "dataset_sha256",
+        "benchmark_version",
+        "harness_version",
+        "sandbox",
+    ),
+    *(
+        "official_sandbox",
+        "isolation",
+        "timeout_scale",
+        "fresh_seed_count",
+        "scope",
+        "difficulties",
+        "images",
+    ),
     *("limits", "complete", "started_at", "finished_at"),
 )
 
@@ -73,7 +89,9 @@ def record_path(run_id: str) -> str:
 def belongs(name: str, run_id: str) -> bool:
     """Return whether a path of the results dataset belongs to a run."""
     folder = f"runs/{run_id}"
-    return name in (record_path(run_id), f"data/{run_id}.parquet", folder) or name.startswith(f"{folder}/")
+    return name in (record_path(run_id), f"data/{run_id}.parquet", folder) or name.startswith(
+        f"{folder}/"
+    )
 
 
 def list_files(api: "HfApi", repo_id: str, revision: str) -> dict[str, tuple[str, int]]:
@@ -93,7 +111,9 @@ def read_records(api: "HfApi", repo_id: str, revision: str = "main") -> dict[str
         paths = [name for name in list_files(api, repo_id, sha) if plain.fullmatch(name)]
         if not paths:
             return {}
-        folder = api.snapshot_download(repo_id, repo_type="dataset", revision=sha, allow_patterns=paths)
+        folder = api.snapshot_download(
+            repo_id, repo_type="dataset", revision=sha, allow_patterns=paths
+        )
     records = {}
     for path in (Path(folder, name) for name in sorted(paths)):
         try:
@@ -115,7 +135,9 @@ def commit_title(record: Record) -> str:
 def commit_of(api: "HfApi", repo_id: str, record: Record) -> str:
     """Return the commit that published a run, or main."""
     commits = api.list_repo_commits(repo_id, repo_type="dataset")
-    return next((item.commit_id for item in commits if item.title.startswith(commit_title(record))), "main")
+    return next(
+        (item.commit_id for item in commits if item.title.startswith(commit_title(record))), "main"
+    )
 
 
 def row_name(row: Mapping[str, Any]) -> str:
@@ -141,9 +163,13 @@ def table_faults(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         )
     samples = Counter(AnswerKey.of(row).row._replace(sample=0) for row in rows)
     if len(rows) > MAX_ROWS or max(samples.values(), default=0) > MAX_SAMPLES:
-        faults.append(f"it has more than {MAX_ROWS} rows or {MAX_SAMPLES} samples of an instance; submit it in parts")
+        faults.append(
+            f"it has more than {MAX_ROWS} rows or {MAX_SAMPLES} samples of an instance; submit it in parts"
+        )
     if len({key._replace(instance_id="") for key in samples}) > MAX_ENTRIES:
-        faults.append(f"it has more than {MAX_ENTRIES} models, settings and tracks; submit it in parts")
+        faults.append(
+            f"it has more than {MAX_ENTRIES} models, settings and tracks; submit it in parts"
+        )
     return faults
 
 
@@ -155,12 +181,16 @@ def write_space(folder: Path, local: Sequence[Record] = ()) -> list[Path]:
     """
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder}: is not an empty folder; name a new one, or remove it")
-    sources = {path.name: path for path in sorted((cards_folder() / "space").iterdir()) if path.is_file()}
+    sources = {
+        path.name: path for path in sorted((cards_folder() / "space").iterdir()) if path.is_file()
+    }
     for module in SPACE_MODULES:
         path = Path(str(module.__file__))
         sources[f"base/{path.name}"] = path
     for name, source in sources.items():
         write_atomically(folder / name, source.read_bytes())
     for record in local:
-        write_atomically(folder / LOCAL / f"{record.run_id}.json", record.model_dump_json().encode())
+        write_atomically(
+            folder / LOCAL / f"{record.run_id}.json", record.model_dump_json().encode()
+        )
     return [folder / name for name in sources]

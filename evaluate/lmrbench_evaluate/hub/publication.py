@@ -66,7 +66,9 @@ def publish(api: "HfApi", verified: Verification) -> tuple[Record, str]:
         head = str(api.dataset_info(submission.repo_id, revision="main").sha)
         present = list_files(api, submission.repo_id, head)
     if taken := [name for name in present if belongs(name, submission.run_id)]:
-        raise InputError(f"{submission.where}: main has {min(taken)} already; ask for a run with another name")
+        raise InputError(
+            f"{submission.where}: main has {min(taken)} already; ask for a run with another name"
+        )
     record = make_record(verified, user)
     files = _files(verified, record)
     if "README.md" not in present:
@@ -92,9 +94,15 @@ def close(api: "HfApi", repo_id: str, record: Record) -> str:
     """
     with hub_errors(f"{repo_id} PR {record.pull_request}"):
         url = f"{api.endpoint}/datasets/{repo_id}/commit/{commit_of(api, repo_id, record)}"
-        place: Any = {"repo_id": repo_id, "discussion_num": record.pull_request, "repo_type": "dataset"}
+        place: Any = {
+            "repo_id": repo_id,
+            "discussion_num": record.pull_request,
+            "repo_type": "dataset",
+        }
         if api.get_discussion_details(**place).status == "open":
-            api.change_discussion_status(**place, new_status="closed", comment=_comment(record, url))
+            api.change_discussion_status(
+                **place, new_status="closed", comment=_comment(record, url)
+            )
     return url
 
 
@@ -109,7 +117,10 @@ def _comment(record: Record, url: str) -> str:
     memorised = "they pass on the published seeds and not on secret ones, so they do not count at that level."
     for text, rows in (
         (f"{len(record.memorised)} memorised: {memorised}", record.memorised),
-        (f"{len(record.differing)} differ from the submitted verdicts; those of this run count:", record.differing),
+        (
+            f"{len(record.differing)} differ from the submitted verdicts; those of this run count:",
+            record.differing,
+        ),
     ):
         if rows:
             # A code block, where nothing is markup.
@@ -142,7 +153,11 @@ def local_record(folder: Path) -> Record:
 def make_record(verified: Verification, verified_by: str) -> Record:
     """Return the record of a repeated run, with the rates of each model."""
     submission, facts = verified.submission, RunFolder(verified.folder).facts
-    judges = {answer: shown(item.model) for answer, item in read_judgements(verified.folder).items() if item.category}
+    judges = {
+        answer: shown(item.model)
+        for answer, item in read_judgements(verified.folder).items()
+        if item.category
+    }
     scores = with_difficulties(score_runs([verified.folder]))
     entries = [_entry(score, verified.rows, judges) for score in scores]
     tasks = {
@@ -179,7 +194,11 @@ def make_record(verified: Verification, verified_by: str) -> Record:
 
 def _entry(score: ModelScore, results: list[ResultRow], judges: Mapping[AnswerKey, str]) -> Entry:
     """Return the rates and results of one model, setting and track of a run, on all rows or those of one difficulty."""
-    rows = [row for row in results if AnswerKey.of(row)[1:4] == score.key and row["instance_id"] in score.scope]
+    rows = [
+        row
+        for row in results
+        if AnswerKey.of(row)[1:4] == score.key and row["instance_id"] in score.scope
+    ]
     answers = sorted(f"{row['instance_id']}\n{row['prediction_sha256']}" for row in rows)
     by_task: dict[str, list[ResultRow]] = defaultdict(list)
     for row in rows:
@@ -207,7 +226,9 @@ def _entry(score: ModelScore, results: list[ResultRow], judges: Mapping[AnswerKe
                 corrected=corrected(choices),
             ),
             claimed_judged=_judged(tally),
-            claimed_cost_usd=sum(stated) / score.samples if stated and len(stated) == len(group) else None,
+            claimed_cost_usd=sum(stated) / score.samples
+            if stated and len(stated) == len(group)
+            else None,
         )
 
     return Entry(
@@ -217,11 +238,15 @@ def _entry(score: ModelScore, results: list[ResultRow], judges: Mapping[AnswerKe
         level=score.headline.value,
         difficulty=score.part,
         samples=score.samples,
-        judges=sorted({judges[answer] for row in rows if (answer := AnswerKey.of(row).question) in judges}),
+        judges=sorted(
+            {judges[answer] for row in rows if (answer := AnswerKey.of(row).question) in judges}
+        ),
         fingerprint=hashlib.sha256("\n".join(answers).encode("utf-8", "surrogatepass")).hexdigest(),
         overall=make_score(score.overall, by_task),
         categories={
-            category: make_score(tally, [name for name in score.scope if score.scope[name] == category])
+            category: make_score(
+                tally, [name for name in score.scope if score.scope[name] == category]
+            )
             for category, tally in sorted(score.categories.items())
         },
         tasks={
@@ -242,7 +267,9 @@ def _judged(tally: Tally) -> dict[str, int]:
 
 def _failure(row: ResultRow) -> str:
     """Return the case that decided an answer's outcome, on one line; empty for a robust answer."""
-    return "" if row["status"] == Status.PASSED else " ".join(first_reason(row).split())[:MAX_FAILURE]
+    return (
+        "" if row["status"] == Status.PASSED else " ".join(first_reason(row).split())[:MAX_FAILURE]
+    )
 
 
 def _files(verified: Verification, record: Record) -> dict[str, bytes]:
@@ -261,8 +288,14 @@ def _parquet(verified: Verification, record: Record) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    shared = {name: getattr(record, name) for name in ("run_id", "config", "benchmark_version", "submitted_by")}
-    papers = {name: {"paper_title": task.paper, "paper_url": task.url} for name, task in record.tasks.items()}
+    shared = {
+        name: getattr(record, name)
+        for name in ("run_id", "config", "benchmark_version", "submitted_by")
+    }
+    papers = {
+        name: {"paper_title": task.paper, "paper_url": task.url}
+        for name, task in record.tasks.items()
+    }
     rows = [{**row, **papers[row["instance_id"]], **shared} for row in verified.rows]
     sink = pa.BufferOutputStream()
     pq.write_table(pa.Table.from_pylist(rows, schema=published_schema()), sink)

@@ -61,7 +61,9 @@ def fetch_submission(api: "HfApi", repo_id: str, number: int) -> Submission:
             raise InputError(f"{where}: is a discussion, not a pull request")
         if details.status != "open":
             raise InputError(f"{where}: is {details.status}, not open")
-        on_main = {commit.commit_id for commit in api.list_repo_commits(repo_id, repo_type="dataset")}
+        on_main = {
+            commit.commit_id for commit in api.list_repo_commits(repo_id, repo_type="dataset")
+        }
         commits = api.list_repo_commits(repo_id, repo_type="dataset", revision=f"refs/pr/{number}")
         sha = commits[0].commit_id
         base = next((commit.commit_id for commit in commits if commit.commit_id in on_main), None)
@@ -70,7 +72,11 @@ def fetch_submission(api: "HfApi", repo_id: str, number: int) -> Submission:
         before, after = list_files(api, repo_id, base), list_files(api, repo_id, sha)
         run_id, names = _check_listing(where, before, after)
         files = {
-            name: Path(api.hf_hub_download(repo_id, f"runs/{run_id}/{name}", repo_type="dataset", revision=sha))
+            name: Path(
+                api.hf_hub_download(
+                    repo_id, f"runs/{run_id}/{name}", repo_type="dataset", revision=sha
+                )
+            )
             for name in names
         }
     try:
@@ -79,7 +85,9 @@ def fetch_submission(api: "HfApi", repo_id: str, number: int) -> Submission:
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{where}: run.json: not the facts of a run") from None
     if stated != run_id or not isinstance(dataset, str):
-        raise InputError(f"{where}: run.json: refers to a different run than {run_id}, or to no dataset")
+        raise InputError(
+            f"{where}: run.json: refers to a different run than {run_id}, or to no dataset"
+        )
     return Submission(repo_id, number, sha, details.author, run_id, dataset, files)
 
 
@@ -88,11 +96,17 @@ def _check_listing(
 ) -> tuple[str, list[str]]:
     """Check that a submission adds the files of one run and does nothing else; return the run id and the names."""
     if changed := [name for name in before if before[name] != after.get(name)]:
-        raise InputError(f"{where}: changes or deletes {shown(min(changed))}; a submission only adds a run's files")
+        raise InputError(
+            f"{where}: changes or deletes {shown(min(changed))}; a submission only adds a run's files"
+        )
     added = {name: size for name, (_, size) in after.items() if name not in before}
-    run_ids = [match[1] for name in added if (match := re.fullmatch(r"runs/([^/]+)/run\.json", name))]
+    run_ids = [
+        match[1] for name in added if (match := re.fullmatch(r"runs/([^/]+)/run\.json", name))
+    ]
     if len(run_ids) != 1 or not PLAIN.fullmatch(run_ids[0]):
-        raise InputError(f"{where}: adds {len(run_ids)} files runs/<run id>/run.json; expected one, with a plain name")
+        raise InputError(
+            f"{where}: adds {len(run_ids)} files runs/<run id>/run.json; expected one, with a plain name"
+        )
     run_id = run_ids[0]
     limits = {f"runs/{run_id}/{name}": limit for name, limit in ALLOWED.items()}
     for name, size in sorted(added.items()):

@@ -52,7 +52,10 @@ def plan_submission(api: "HfApi", run: Path, dataset: str, results_repo: str) ->
     facts, rows = folder.facts, list(folder.rows())
     tag, sha, config = _find_published(api, dataset, facts["dataset_sha256"])
     dataset_rows = load_rows(f"{dataset}@{sha}", config)
-    faults = [*_faults(run, facts, rows, [row["instance_id"] for row in dataset_rows]), *table_faults(rows)]
+    faults = [
+        *_faults(run, facts, rows, [row["instance_id"] for row in dataset_rows]),
+        *table_faults(rows),
+    ]
     if faults:
         raise InputError(f"{run}: cannot be submitted: {'; '.join(faults)}")
     run_id = re.sub(r"[^A-Za-z0-9._-]", "-", facts["run_id"])[-100:].lstrip("._-") or "run"
@@ -81,7 +84,9 @@ def _find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> tuple[st
     )
 
 
-def _faults(run: Path, facts: Mapping[str, Any], rows: Sequence[ResultRow], instances: Sequence[str]) -> Iterator[str]:
+def _faults(
+    run: Path, facts: Mapping[str, Any], rows: Sequence[ResultRow], instances: Sequence[str]
+) -> Iterator[str]:
     if not facts.get("complete"):
         yield "it is not complete; run the same `lmrbench evaluate` again"
     if any(row["status"] == Status.INFRA_ERROR for row in rows):
@@ -102,9 +107,15 @@ def _faults(run: Path, facts: Mapping[str, Any], rows: Sequence[ResultRow], inst
 
 def _files(run: Path, facts: Mapping[str, Any], run_id: str) -> dict[str, bytes]:
     files = {FACTS: published_facts(facts, run_id)}
-    files |= {name: (run / name).read_bytes() for name in (PREDICTIONS, RESULTS, JUDGEMENTS) if (run / name).is_file()}
+    files |= {
+        name: (run / name).read_bytes()
+        for name in (PREDICTIONS, RESULTS, JUDGEMENTS)
+        if (run / name).is_file()
+    }
     if large := [name for name, content in files.items() if len(content) > ALLOWED[name]]:
-        raise InputError(f"{run}: cannot be submitted: {large[0]} is larger than {ALLOWED[large[0]] // MIB} MiB")
+        raise InputError(
+            f"{run}: cannot be submitted: {large[0]} is larger than {ALLOWED[large[0]] // MIB} MiB"
+        )
     return {f"runs/{run_id}/{name}": content for name, content in files.items()}
 
 
@@ -113,7 +124,9 @@ def _check_free(api: "HfApi", results_repo: str, run_id: str) -> None:
     with hub_errors(results_repo):
         if not api.repo_exists(results_repo, repo_type="dataset"):
             make = f"a maintainer creates it with `hf repos create {results_repo} --type dataset`"
-            raise InputError(f"{results_repo}: no such dataset, or this token may not see it; {make}")
+            raise InputError(
+                f"{results_repo}: no such dataset, or this token may not see it; {make}"
+            )
         head = str(api.dataset_info(results_repo, revision="main").sha)
         taken = [name for name in list_files(api, results_repo, head) if belongs(name, run_id)]
     if taken:
@@ -122,8 +135,12 @@ def _check_free(api: "HfApi", results_repo: str, run_id: str) -> None:
 
 def carry_out(api: "HfApi", plan: SubmissionPlan) -> tuple[str, bool]:
     """Open the pull request of a plan; return its address, and whether it was open already."""
-    digest = hashlib.sha256(b"".join(name.encode() + plan.files[name] for name in sorted(plan.files))).hexdigest()
-    models = ", ".join(one_line(name) for name in sorted({row["model_name_or_path"] for row in plan.rows}))
+    digest = hashlib.sha256(
+        b"".join(name.encode() + plan.files[name] for name in sorted(plan.files))
+    ).hexdigest()
+    models = ", ".join(
+        one_line(name) for name in sorted({row["model_name_or_path"] for row in plan.rows})
+    )
     return open_pull_request(
         api,
         plan.results_repo,

@@ -57,7 +57,10 @@ class Verification:
     def memorised(self) -> list[str]:
         """A line for each answer that passes the published seeds and not the fresh ones, at either level."""
         rows = filter(is_memorised, self.rows)
-        return [f"{row_name(row)}: {'core' if row.get('core_memorised') else 'contract'} cases" for row in rows]
+        return [
+            f"{row_name(row)}: {'core' if row.get('core_memorised') else 'contract'} cases"
+            for row in rows
+        ]
 
 
 def is_memorised(row: ResultRow) -> bool:
@@ -81,16 +84,22 @@ def repeat(
     config, rows = _submitted_rows(submission, dataset)
     submitted = _submitted(submission, rows)
     folder = submission.work_folder / f"run-{fresh_seeds}"
-    settings = RunSettings.of(out=folder, dataset=dataset, config=config, workers=workers, fresh_seeds=fresh_seeds)
+    settings = RunSettings.of(
+        out=folder, dataset=dataset, config=config, workers=workers, fresh_seeds=fresh_seeds
+    )
     with open_sandbox("docker", isolation=CONTAINER) as place:
-        summary = evaluate(str(submission.files["predictions.jsonl"]), settings, rows, place, progress)
+        summary = evaluate(
+            str(submission.files["predictions.jsonl"]), settings, rows, place, progress
+        )
     if summary.stopped or summary.infra_errors:
         return summary, None
     if JUDGEMENTS in submission.files:
         shutil.copyfile(submission.files[JUDGEMENTS], folder / JUDGEMENTS)
     results = list(RunFolder(folder).rows())
     differing = list(_differences(submitted, results))
-    return summary, Verification(submission, folder, {row["instance_id"]: row for row in rows}, results, differing)
+    return summary, Verification(
+        submission, folder, {row["instance_id"]: row for row in rows}, results, differing
+    )
 
 
 def _submitted_rows(submission: Submission, dataset: str) -> tuple[str, list[DatasetRow]]:
@@ -114,7 +123,9 @@ def _submitted(submission: Submission, rows: list[DatasetRow]) -> dict[AnswerKey
         InputError: a file is damaged or not JSON lines, or the predictions cannot be published.
     """
 
-    def lines(name: str, parse: Callable[[bytes], dict[str, Any] | None]) -> Iterator[dict[str, Any]]:
+    def lines(
+        name: str, parse: Callable[[bytes], dict[str, Any] | None]
+    ) -> Iterator[dict[str, Any]]:
         if name in submission.files:
             fix = "the submitter has to submit the run again"
             yield from (line.row for line in read_log(submission.files[name], parse, fix))
@@ -122,11 +133,15 @@ def _submitted(submission: Submission, rows: list[DatasetRow]) -> dict[AnswerKey
     number = 0
     for number, _ in enumerate(lines(PREDICTIONS, lambda line: parse_row(line, {})), start=1):
         if number > MAX_ROWS:
-            raise InputError(f"{submission.where}: cannot be published: it has more than {MAX_ROWS} rows")
+            raise InputError(
+                f"{submission.where}: cannot be published: it has more than {MAX_ROWS} rows"
+            )
     if not number:  # a single line without an end may be anything
         raise InputError(f"{submission.where}: cannot be published: {PREDICTIONS} has no rows")
     keys, bad = [], []
-    for item in read_predictions(submission.files[PREDICTIONS], {row["instance_id"]: row for row in rows}):
+    for item in read_predictions(
+        submission.files[PREDICTIONS], {row["instance_id"]: row for row in rows}
+    ):
         if isinstance(item, BadRow):
             bad.append(f"prediction {shown(Path(str(item)).name)}")
         else:
@@ -135,10 +150,15 @@ def _submitted(submission: Submission, rows: list[DatasetRow]) -> dict[AnswerKey
         raise InputError(f"{submission.where}: cannot be published: {'; '.join(faults[:20])}")
     for _ in lines(JUDGEMENTS, JudgementLog.parse):
         pass
-    return {AnswerKey.of(row): (row["status"], row["core_status"]) for row in lines(RESULTS, ResultLog.parse)}
+    return {
+        AnswerKey.of(row): (row["status"], row["core_status"])
+        for row in lines(RESULTS, ResultLog.parse)
+    }
 
 
-def _differences(submitted: Mapping[AnswerKey, tuple[str, str]], rows: list[ResultRow]) -> Iterator[str]:
+def _differences(
+    submitted: Mapping[AnswerKey, tuple[str, str]], rows: list[ResultRow]
+) -> Iterator[str]:
     """Yield one line for each result that differs from the submitted one, or was not submitted."""
     for row in rows:
         theirs, own = submitted.get(AnswerKey.of(row)), (row["status"], row["core_status"])

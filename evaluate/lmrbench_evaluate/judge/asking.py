@@ -141,7 +141,9 @@ class Asking:
         except RequestError as error:
             failure = error
         self.summary.asked += 1
-        is_too_long = failure is not None and failure.cause is Cause.LENGTH and question.is_mostly_candidate
+        is_too_long = (
+            failure is not None and failure.cause is Cause.LENGTH and question.is_mostly_candidate
+        )
         tokens = [completion.tokens for completion in completions if completion.tokens]
         is_lost = failure is not None and failure.is_billed
         costs = [completion.cost_usd for completion in completions] + [None] * is_lost
@@ -156,7 +158,9 @@ class Asking:
             counted=len(tokens) == len(completions) and not is_lost,
             cost_usd=None if None in costs else sum(filter(None, costs)),
             duration_s=round(time.monotonic() - started, 3),
-            cut_by_server=next((done.cut_by_server for done in completions if done.cut_by_server), ""),
+            cut_by_server=next(
+                (done.cut_by_server for done in completions if done.cut_by_server), ""
+            ),
         )
         if failure and not is_too_long:
             raise failure
@@ -186,7 +190,11 @@ class Asking:
             messages = question.messages
             if completion.text.strip():
                 echo = {"role": "assistant", "content": completion.text[:_MAX_ECHO]}
-                messages = [*messages, echo, {"role": "user", "content": self.prompt.repair(problem)}]
+                messages = [
+                    *messages,
+                    echo,
+                    {"role": "user", "content": self.prompt.repair(problem)},
+                ]
         raise RequestError(f"no readable answer in {ATTEMPTS} attempts: {problem}", reached=False)
 
     def _write(self, job: Vote, reply: Reply | None = None, **facts: Any) -> str:

@@ -57,15 +57,24 @@ def compare_answer(
     pairs = []
     for path, names in goals.items():
         versions = masked[path], golden[path], rebuilt[path]
-        others = [text for files in (masked, rebuilt, golden) for name, text in files.items() if name != path]
+        others = [
+            text
+            for files in (masked, rebuilt, golden)
+            for name, text in files.items()
+            if name != path
+        ]
         # What one version reads is in use in all of them, so that equal statements are printed alike.
         read = _names(*cases, *others).union(*map(names_read, versions))
-        given, reference, candidate = (code_only(text, read, with_words=with_words) for text in versions)
+        given, reference, candidate = (
+            code_only(text, read, with_words=with_words) for text in versions
+        )
         known = list(_statements(parse(given).body, names))
         sides = _side(reference, names, known), _side(candidate, names, known)
         pairs.append(Pair(path, *sides, identical=candidate == reference))
     reachable = _reachable({**masked, **rebuilt}, goals, cases) if changed else ()
-    return pairs, [(path, _shown(rebuilt, path, with_words)) for path in changed if path in reachable]
+    return pairs, [
+        (path, _shown(rebuilt, path, with_words)) for path in changed if path in reachable
+    ]
 
 
 def _names(*texts: str) -> set[str]:

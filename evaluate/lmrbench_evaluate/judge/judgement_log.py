@@ -137,7 +137,9 @@ class VoteLog(Ledger):
     def count(self, row: dict[str, Any]) -> None:
         """Note the status and the cost of a row."""
         key = VoteKey.of(row)
-        self._statuses[key] = min(self._statuses.get(key, row["status"]), row["status"], key=STATUSES.index)
+        self._statuses[key] = min(
+            self._statuses.get(key, row["status"]), row["status"], key=STATUSES.index
+        )
         self.spent[row["judge_model"]].count(row)
 
     @classmethod
@@ -188,7 +190,9 @@ class Judgement:
     """Why the first of the votes without a category failed."""
 
 
-def read_judgements(run_folder: Path, judge: Judge | str | None = None) -> dict[AnswerKey, Judgement]:
+def read_judgements(
+    run_folder: Path, judge: Judge | str | None = None
+) -> dict[AnswerKey, Judgement]:
     """Read the judgements of one judge by answer; empty if the run was not judged.
 
     Args:
@@ -216,7 +220,11 @@ def _majority(rows: list[dict[str, Any]], judge: Judge) -> Judgement:
     votes = Counter(Category(row["category"]) for row in judged)
     # Categories are in order of severity, and the first of equal ones wins.
     winner = max(Category, key=lambda category: votes[category]) if judged else None
-    first = min((row for row in judged if row["category"] == winner), key=lambda row: row["vote"], default=None)
+    first = min(
+        (row for row in judged if row["category"] == winner),
+        key=lambda row: row["vote"],
+        default=None,
+    )
     return Judgement(
         category=winner,
         votes=votes,
@@ -226,7 +234,9 @@ def _majority(rows: list[dict[str, Any]], judge: Judge) -> Judgement:
         implementation=first["implementation"] if first else "",
         model=judge.model,
         errors=sum(row["status"] == JUDGE_ERROR for row in rows),
-        not_judged="" if judged else next((row["reason"] for row in rows if row["status"] == NOT_JUDGED), ""),
+        not_judged=""
+        if judged
+        else next((row["reason"] for row in rows if row["status"] == NOT_JUDGED), ""),
         by=first["by"] if first else BY_MODEL,
         error=next((row["error"] for row in rows if row["status"] != JUDGED), ""),
     )

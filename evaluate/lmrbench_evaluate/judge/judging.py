@@ -21,7 +21,9 @@ from .question import build_question, prompt_of
 
 
 def judge(
-    settings: JudgeSettings, progress: Progress | None = None, rows: Sequence[DatasetRow] | None = None
+    settings: JudgeSettings,
+    progress: Progress | None = None,
+    rows: Sequence[DatasetRow] | None = None,
 ) -> JudgeSummary:
     """Judge the predictions of a run folder and fill its judgements.jsonl.
 
@@ -47,7 +49,9 @@ def judge_predictions(
         raise InputError(f"{settings.run}: methods and single functions are judged apart")
     votes = list(_votes(settings, rows))
     if not votes:
-        raise InputError(f"{settings.run}: holds no answer to the chosen instances, so there is nothing to judge")
+        raise InputError(
+            f"{settings.run}: holds no answer to the chosen instances, so there is nothing to judge"
+        )
     with JudgementLog.open(settings.run / FILE) as log:
         return Asking(settings, prompt_of(*configs), votes, log, progress).run()
 
@@ -57,19 +61,25 @@ def _votes(settings: JudgeSettings, rows: Mapping[str, DatasetRow]) -> Iterator[
     seen: set[AnswerKey] = set()
     for prediction in RunFolder(settings.run).require_predictions():
         answer = prediction.key.question
-        if answer in seen or (settings.instances and prediction.instance_id not in settings.instances):
+        if answer in seen or (
+            settings.instances and prediction.instance_id not in settings.instances
+        ):
             continue
         seen.add(answer)
         build = functools.partial(build_question, rows[prediction.instance_id], prediction)
         yield from (Vote(answer, number, build) for number in range(settings.votes))
 
 
-def rows_of_run(settings: JudgeSettings, rows: Sequence[DatasetRow] | None = None) -> dict[str, DatasetRow]:
+def rows_of_run(
+    settings: JudgeSettings, rows: Sequence[DatasetRow] | None = None
+) -> dict[str, DatasetRow]:
     """Return the rows of a run's dataset by instance, once predictions and chosen instances are checked."""
     run = RunFolder(settings.run)
     scope = run.facts["scope"]
     run.require_predictions()
     by_id = run.dataset_rows(settings.dataset, rows)
     if unknown := [name for name in settings.instances if name not in scope]:
-        raise ArgumentError("instances", f"{unknown[0]!r} is not in this run{did_you_mean(unknown[0], scope)}")
+        raise ArgumentError(
+            "instances", f"{unknown[0]!r} is not in this run{did_you_mean(unknown[0], scope)}"
+        )
     return by_id

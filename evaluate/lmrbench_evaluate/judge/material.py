@@ -65,23 +65,41 @@ def gather(row: DatasetRow, prediction: Prediction, version: str, said: str = ""
         version: of the prompt that shows it.
         said: other text from the candidate's side, such as its error messages.
     """
-    masked, files, goals = read_archive(row["repo_archive"]), rebuild(row, prediction), goals_of(row)
+    masked, files, goals = (
+        read_archive(row["repo_archive"]),
+        rebuild(row, prediction),
+        goals_of(row),
+    )
     paths = sorted((masked.keys() | files.keys()) - goals.keys())
     changed = [path for path in paths if masked.get(path) != files.get(path)]
-    cases = {name: file for name, file in read_archive(row["tests_archive"]).items() if name.endswith(".py")}
-    texts = [_texts(masked), _texts(files), golden_files_of(row), goals, changed, list(_texts(cases).values())]
+    cases = {
+        name: file
+        for name, file in read_archive(row["tests_archive"]).items()
+        if name.endswith(".py")
+    }
+    texts = [
+        _texts(masked),
+        _texts(files),
+        golden_files_of(row),
+        goals,
+        changed,
+        list(_texts(cases).values()),
+    ]
     try:
         found, others = call_limited(compare_answer, *texts)
     except InputError as error:
         raise NotJudgedError(NOT_PLAIN, str(error)) from None
-    pairs = [Pair(path, Side(*ours), Side(*theirs), is_equal) for path, ours, theirs, is_equal in found]
+    pairs = [
+        Pair(path, Side(*ours), Side(*theirs), is_equal) for path, ours, theirs, is_equal in found
+    ]
     functions = [text for pair in pairs for text in pair.candidate.functions.values()]
     if sum(map(len, functions)) > MAX_FUNCTION:
         what = "the function is" if len(functions) == 1 else "the functions are together"
         raise NotJudgedError(TOO_LONG, f"{what} longer than {MAX_FUNCTION} characters")
     rests = shorten([pair.candidate.rest for pair in pairs], MAX_REST)
     pairs = [
-        pair._replace(candidate=pair.candidate._replace(rest=rest)) for pair, rest in zip(pairs, rests, strict=True)
+        pair._replace(candidate=pair.candidate._replace(rest=rest))
+        for pair, rest in zip(pairs, rests, strict=True)
     ]
     shown = _shortened(others, MAX_OTHER_FILES)
     parts = [*filter(None, [*functions, *rests, *(text for pair in shown for text in pair), said])]
@@ -91,8 +109,13 @@ def gather(row: DatasetRow, prediction: Prediction, version: str, said: str = ""
     values = {
         "goal_function": ", ".join(name for names in goals.values() for name in names),
         "goal_file": ", ".join(goals),
-        "goals": "\n".join(f"- `{path}`: {', '.join(f'`{name}`' for name in names)}" for path, names in goals.items()),
-        "paper": enclose("SUMMARY OF THE PAPER", without_middle(row["paper_text"].strip(), MAX_PAPER)),
+        "goals": "\n".join(
+            f"- `{path}`: {', '.join(f'`{name}`' for name in names)}"
+            for path, names in goals.items()
+        ),
+        "paper": enclose(
+            "SUMMARY OF THE PAPER", without_middle(row["paper_text"].strip(), MAX_PAPER)
+        ),
         "instruction": enclose("INSTRUCTION", row["instruction"].strip()),
         "repository": _repository(masked),
         "contract": enclose("CONTRACT", row["contract"].strip()) if has_contract else NO_CONTRACT,
@@ -148,7 +171,12 @@ def _numbered(kind: str, files: Iterable[tuple[str, str]], code: str = "") -> st
 
 
 def _code_sections(
-    pairs: Sequence[Pair], others: Sequence[tuple[str, str]], hidden: int, code: str, *, has_paths: bool
+    pairs: Sequence[Pair],
+    others: Sequence[tuple[str, str]],
+    hidden: int,
+    code: str,
+    *,
+    has_paths: bool,
 ) -> dict[str, str]:
     """Show the reference's and the candidate's code by name of the section.
 
@@ -161,12 +189,17 @@ def _code_sections(
     def changes(who: str, sides: Iterable[tuple[str, Side]], code: str, *more: str) -> str:
         kind = f"WHAT ELSE THE {who.upper()} CHANGES IN ITS FILE"
         blocks = [enclose(kind + label(path), side.rest, code) for path, side in sides if side.rest]
-        return "\n\n".join(filter(None, [*blocks, *more])) or f"The {who} changes nothing but the goal functions."
+        return (
+            "\n\n".join(filter(None, [*blocks, *more]))
+            or f"The {who} changes nothing but the goal functions."
+        )
 
     def label(path: str, name: str = "") -> str:
         return f" {harmless(path)}{name and f'::{name}'}" if has_paths else ""
 
-    unseen = f"The candidate also changed {hidden} of the repository's other files, which are not shown."
+    unseen = (
+        f"The candidate also changed {hidden} of the repository's other files, which are not shown."
+    )
     return {
         "reference_rest": changes("reference", ((pair.path, pair.reference) for pair in pairs), ""),
         "candidate_rest": changes(

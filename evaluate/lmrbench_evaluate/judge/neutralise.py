@@ -63,9 +63,13 @@ def boundary(*texts: str) -> str:
 def harmless(text: str) -> str:
     """Break look-alikes of markers and control sequences in `text`, and show invisible characters as escapes."""
     text = re.sub(r"\r\n?", "\n", text)
-    text = "".join(_escape(char) if is_invisible(char) and char not in "\n\t" else char for char in text)
+    text = "".join(
+        _escape(char) if is_invisible(char) and char not in "\n\t" else char for char in text
+    )
     plain = text if text.isascii() else "".join(map(_plain, text)).translate(_LIKE)
-    found = [match.start() for match in _BREAKS.finditer(plain)] + [match.end(1) for match in _TURN.finditer(plain)]
+    found = [match.start() for match in _BREAKS.finditer(plain)] + [
+        match.end(1) for match in _TURN.finditer(plain)
+    ]
     places = [0, *sorted(set(found)), len(text)]
     return "\\".join(text[start:end] for start, end in itertools.pairwise(places))
 
@@ -77,4 +81,8 @@ def _plain(char: str) -> str:
 
 
 def _escape(char: str) -> str:
-    return char.encode("ascii", "backslashreplace").decode("ascii") if ord(char) > 127 else f"\\x{ord(char):02x}"
+    return (
+        char.encode("ascii", "backslashreplace").decode("ascii")
+        if ord(char) > 127
+        else f"\\x{ord(char):02x}"
+    )

@@ -33,7 +33,11 @@ SCHEMA: dict[str, Any] = {
         "analysis": {"type": "string", "description": "the work that leads to the rest"},
         "algorithm": {"type": "string", "description": "on the algorithmic logic"},
         "implementation": {"type": "string", "description": "on the implementation"},
-        "rationale": {"type": "array", "items": {"type": "string"}, "description": "two to four points"},
+        "rationale": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "two to four points",
+        },
         "category": {"type": "string", "enum": [str(category) for category in Category]},
     },
 }
@@ -69,7 +73,9 @@ class Prompt:
     @property
     def version(self) -> str:
         """The version at the end of the template's name, and a hash of the schema and all texts."""
-        texts = [path.read_text(encoding="utf-8") for path in (self.template, self.included) if path]
+        texts = [
+            path.read_text(encoding="utf-8") for path in (self.template, self.included) if path
+        ]
         texts.insert(1, json.dumps(self.schema))
         number = self.template.stem.rpartition("_")[2]
         return f"{'method-' * bool(self.included)}{number}-{hashlib.sha256(''.join(texts).encode()).hexdigest()[:8]}"
@@ -100,7 +106,10 @@ def _sections(template: Path) -> dict[str, Any]:
 
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
     pieces = re.split(r"^# (\w+)\n", template.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    return {name: environment.from_string(text.strip()) for name, text in zip(pieces[::2], pieces[1::2], strict=True)}
+    return {
+        name: environment.from_string(text.strip())
+        for name, text in zip(pieces[::2], pieces[1::2], strict=True)
+    }
 
 
 ON_FUNCTION = Prompt(
@@ -119,7 +128,9 @@ ON_FUNCTION = Prompt(
         ),
     ),
 )
-ON_METHOD = replace(ON_FUNCTION, template=_HERE / "method_prompt_v3.md", included=ON_FUNCTION.template)
+ON_METHOD = replace(
+    ON_FUNCTION, template=_HERE / "method_prompt_v3.md", included=ON_FUNCTION.template
+)
 
 
 def prompt_of(config: str = FUNCTION) -> Prompt:

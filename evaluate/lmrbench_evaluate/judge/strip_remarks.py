@@ -37,7 +37,9 @@ def names_read(source: str) -> set[str]:
     return _names_read(parse(source))
 
 
-def code_only(source: str, read_elsewhere: Collection[str] = (), *, with_words: bool = False) -> str:
+def code_only(
+    source: str, read_elsewhere: Collection[str] = (), *, with_words: bool = False
+) -> str:
     """Print Python source anew without the words that have no effect; equal results behave alike.
 
     Args:
@@ -50,12 +52,16 @@ def code_only(source: str, read_elsewhere: Collection[str] = (), *, with_words: 
     try:
         tree = parse(source)
         if not with_words:
-            tree = ast.fix_missing_locations(_WithoutWords(_names_read(tree).union(read_elsewhere)).visit(tree))
+            tree = ast.fix_missing_locations(
+                _WithoutWords(_names_read(tree).union(read_elsewhere)).visit(tree)
+            )
         text = ast.unparse(tree)
         if ast.dump(parse(text)) != ast.dump(tree):
             raise ValueError("another syntax tree")
     except (SourceError, ValueError, RecursionError) as error:
-        raise SourceError(f"the code cannot be printed anew: {type(error).__name__} {error}") from None
+        raise SourceError(
+            f"the code cannot be printed anew: {type(error).__name__} {error}"
+        ) from None
     return f"{text}\n"
 
 
@@ -93,7 +99,9 @@ class _WithoutWords(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign | ast.AnnAssign) -> ast.AST:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         names = [target.id for target in targets if isinstance(target, ast.Name)]
-        is_unread = self._read is not None and len(names) == len(targets) and self._read.isdisjoint(names)
+        is_unread = (
+            self._read is not None and len(names) == len(targets) and self._read.isdisjoint(names)
+        )
         if node.value and is_unread:
             node.value = _Blank().visit(node.value)
         return self.generic_visit(node)
@@ -106,8 +114,12 @@ class _Blank(ast.NodeTransformer):
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         is_sum = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult)
-        has_effect = any(isinstance(part, ast.Call | ast.NamedExpr | ast.Await) for part in ast.walk(node))
-        is_open = is_sum or isinstance(node, _LITERALS) or (isinstance(node, _CHOICES) and not has_effect)
+        has_effect = any(
+            isinstance(part, ast.Call | ast.NamedExpr | ast.Await) for part in ast.walk(node)
+        )
+        is_open = (
+            is_sum or isinstance(node, _LITERALS) or (isinstance(node, _CHOICES) and not has_effect)
+        )
         return super().generic_visit(node) if is_open else node
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
@@ -115,7 +127,9 @@ class _Blank(ast.NodeTransformer):
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
         fields = [part for part in node.values if isinstance(part, ast.FormattedValue)]
-        node.values = [part for part in fields if part.format_spec or not isinstance(part.value, ast.Constant)]
+        node.values = [
+            part for part in fields if part.format_spec or not isinstance(part.value, ast.Constant)
+        ]
         return node if node.values else ast.Constant("")
 
 
@@ -135,6 +149,10 @@ def _names_read(tree: ast.AST) -> set[str]:
 def _holds_words(annotation: ast.expr | None) -> bool:
     """Return whether an annotation holds strings that are no types; what it calls may work with them."""
     parts = list(ast.walk(annotation)) if isinstance(annotation, ast.expr) else []
-    texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, _TEXT)]
+    texts = [
+        part.value
+        for part in parts
+        if isinstance(part, ast.Constant) and isinstance(part.value, _TEXT)
+    ]
     has_call = any(isinstance(part, ast.Call) for part in parts)
     return not has_call and not all(_TYPE.fullmatch(str(text)) for text in texts)

@@ -48,20 +48,30 @@ def log_rows(paths: list[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
             log = read_eval_log(str(path), header_only=True)
             if log.eval.task.rpartition("/")[2] != TASK:
                 raise InputError(f"{path}: is a log of the task {log.eval.task!r}, not of {TASK}")
-            for sample in read_eval_log_samples(str(path), all_samples_required=False, exclude_fields=_UNREAD):
+            for sample in read_eval_log_samples(
+                str(path), all_samples_required=False, exclude_fields=_UNREAD
+            ):
                 key = log.eval.task_id, sample.id, sample.epoch
                 if sample.error or sample.invalidation or is_unanswered(sample.output):
                     missing.add(key)
                 elif sample.uuid is None or sample.uuid not in seen:
                     seen.add(sample.uuid)
                     answered.add(key)
-                    yield f"{path} sample {sample.id}, epoch {sample.epoch}", _row(path, log, sample)
+                    yield (
+                        f"{path} sample {sample.id}, epoch {sample.epoch}",
+                        _row(path, log, sample),
+                    )
         except InputError:
             raise
         except Exception as error:  # a damaged log may raise anything
-            raise InputError(f"{path}: not a log that Inspect can read ({error_line(error)})") from error
+            raise InputError(
+                f"{path}: not a log that Inspect can read ({error_line(error)})"
+            ) from error
     if missing - answered:
-        _log.warning("%s without an answer; `inspect eval-retry` asks again", plural(len(missing - answered), "sample"))
+        _log.warning(
+            "%s without an answer; `inspect eval-retry` asks again",
+            plural(len(missing - answered), "sample"),
+        )
 
 
 def is_unanswered(output: "ModelOutput") -> bool:
@@ -88,10 +98,18 @@ def _row(path: Path, log: Any, sample: Any) -> dict[str, Any]:
     temperature = log.eval.model_generate_config.temperature
     paper, pages = args.get("paper", "text"), args.get("paper_pages", "")
     label = setting_label(args.get("setting", "standard"), paper, pages, temperature)
-    solvers = [step.solver.rpartition("/")[2] for step in log.plan.steps if step.solver != "generate"]
-    read = usage and usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
+    solvers = [
+        step.solver.rpartition("/")[2] for step in log.plan.steps if step.solver != "generate"
+    ]
+    read = usage and usage.input_tokens + (usage.input_tokens_cache_read or 0) + (
+        usage.input_tokens_cache_write or 0
+    )
     facts = {
-        **{name: sample.metadata[name] for name in ("row_sha256", "prompt_sha256") if name in sample.metadata},
+        **{
+            name: sample.metadata[name]
+            for name in ("row_sha256", "prompt_sha256")
+            if name in sample.metadata
+        },
         "prompt_version": (log.eval.metadata or {}).get("prompt_version"),
         "temperature": temperature,
         "finish_reason": finish_reason(output),

@@ -46,7 +46,12 @@ class AnswerKey(NamedTuple):
     def of(cls, row: Mapping[str, Any]) -> Self:
         """Return what a row of predictions, results, judgements or diagnoses states."""
         names = row["instance_id"], row.get("model_name_or_path") or "", row.get("setting") or ""
-        return cls(*names, row.get("track") or UNSTATED, row.get("sample") or 0, row.get("prediction_sha256") or "")
+        return cls(
+            *names,
+            row.get("track") or UNSTATED,
+            row.get("sample") or 0,
+            row.get("prediction_sha256") or "",
+        )
 
     @property
     def row(self) -> Self:
@@ -94,7 +99,9 @@ class Prediction:
     @property
     def is_cut(self) -> bool:
         """Whether it is a reply that ended before the model ended it."""
-        return self.form == "function" and ending(_finish_reason(self.metadata)) is not Ending.COMPLETE
+        return (
+            self.form == "function" and ending(_finish_reason(self.metadata)) is not Ending.COMPLETE
+        )
 
     @property
     def cut(self) -> str:
@@ -110,19 +117,25 @@ class Prediction:
         if self.problem:
             return hashlib.sha256(f"problem\n{self.problem}".encode()).hexdigest()
         cut = "cut\n" if self.is_cut else ""
-        return hashlib.sha256(f"{cut}{self.form}\n{self.content}".encode("utf-8", "surrogatepass")).hexdigest()
+        return hashlib.sha256(
+            f"{cut}{self.form}\n{self.content}".encode("utf-8", "surrogatepass")
+        ).hexdigest()
 
     @property
     def key(self) -> AnswerKey:
         """Its identity."""
-        return AnswerKey(self.instance_id, self.model, self.setting, self.track, self.sample, self.sha256)
+        return AnswerKey(
+            self.instance_id, self.model, self.setting, self.track, self.sample, self.sha256
+        )
 
     def as_row(self) -> dict[str, Any]:
         """Return the row with the keys of the prediction contract."""
         row = {
             "instance_id": self.instance_id,
             "model_name_or_path": self.model,
-            self.form: json.loads(self.content) if self.form == "files" and self.content else self.content,
+            self.form: json.loads(self.content)
+            if self.form == "files" and self.content
+            else self.content,
             "sample": self.sample,
             "setting": self.setting,
             "track": self.track,
@@ -143,8 +156,14 @@ def _finish_reason(metadata: Any) -> Any:
 
 def too_large(form: str, content: str) -> str:
     """Return why an answer exceeds the limit of its form; empty if it does not."""
-    name, most = ("the patch", MAX_PATCH_BYTES) if form == "model_patch" else (form, MAX_ANSWER_BYTES)
-    return f"{name} is larger than {most} bytes" if len(content.encode("utf-8", "surrogatepass")) > most else ""
+    name, most = (
+        ("the patch", MAX_PATCH_BYTES) if form == "model_patch" else (form, MAX_ANSWER_BYTES)
+    )
+    return (
+        f"{name} is larger than {most} bytes"
+        if len(content.encode("utf-8", "surrogatepass")) > most
+        else ""
+    )
 
 
 def check_track(track: str) -> None:
@@ -207,7 +226,18 @@ class PredictionFile:
             raw = json.loads(line)
             form = next(form for form in FORMS if form in raw)
             content = object_text(raw[form]) if isinstance(raw[form], dict) else raw[form]
-            names = raw["instance_id"], raw["model_name_or_path"], form, content, raw["sample"], raw["setting"]
-            return Prediction(*names, raw["track"], raw.get("metadata"), str(raw.get("problem", "")))
+            names = (
+                raw["instance_id"],
+                raw["model_name_or_path"],
+                form,
+                content,
+                raw["sample"],
+                raw["setting"],
+            )
+            return Prediction(
+                *names, raw["track"], raw.get("metadata"), str(raw.get("problem", ""))
+            )
         except (ValueError, TypeError, LookupError, StopIteration, RecursionError) as error:
-            raise InputError(f"{self.path}:{place}: damaged; evaluate again with `replace=True` to fix it") from error
+            raise InputError(
+                f"{self.path}:{place}: damaged; evaluate again with `replace=True` to fix it"
+            ) from error

@@ -69,17 +69,23 @@ def read_predictions(
         if isinstance(item, Prediction):
             if raw.get("sample") is None:
                 key = item.key.row
-                number = next(n for n in itertools.count(free[key]) if key._replace(sample=n) not in seen)
+                number = next(
+                    n for n in itertools.count(free[key]) if key._replace(sample=n) not in seen
+                )
                 item, free[key] = replace(item, sample=number), number + 1
                 numbered += number > 0
             first = seen.setdefault(item.key.row, place)
             if first != place:
-                item = BadRow(place, f"duplicate of {first} (same instance, model, setting, track and sample)")
+                item = BadRow(
+                    place, f"duplicate of {first} (same instance, model, setting, track and sample)"
+                )
         bad += isinstance(item, BadRow)
         if bad <= MAX_BAD_ROWS or isinstance(item, Prediction):
             yield item
     if seen and theirs:
-        raise InputError(f"predictions {source_name(source)!r}: no row has an answer; {wrong_columns(theirs)}")
+        raise InputError(
+            f"predictions {source_name(source)!r}: no row has an answer; {wrong_columns(theirs)}"
+        )
     if bad > MAX_BAD_ROWS:
         yield BadRow(source_name(source), f"{bad - MAX_BAD_ROWS} more rows cannot be evaluated")
     if numbered:
@@ -92,34 +98,56 @@ def wrong_columns(columns: Iterable[str], missing: str = "function") -> str:
     return f"its columns are {join_names(list(columns), MAX_COLUMNS)}; rename one to {missing} (docs/predictions.md)"
 
 
-def prediction_of(place: str, raw: Any, instances: Collection[str], dataset: str = "") -> Prediction | BadRow:
+def prediction_of(
+    place: str, raw: Any, instances: Collection[str], dataset: str = ""
+) -> Prediction | BadRow:
     """Return the prediction of a row, or what is wrong with it; place and dataset are for messages."""
     if not isinstance(raw, dict):
         return BadRow(place, f"a row must be a JSON object, not {_kind(raw)}")
     for name in (key for key in KEYS if key != "metadata"):
         value = raw.get(name)
         if value is not None and not isinstance(value, str | int | float | list | dict):
-            return BadRow(place, f"{name} has the type {type(value).__name__} and cannot be read; write UTF-8 text")
+            return BadRow(
+                place,
+                f"{name} has the type {type(value).__name__} and cannot be read; write UTF-8 text",
+            )
     instance_id, model = raw.get("instance_id"), raw.get("model_name_or_path")
     for name, value in (("instance_id", instance_id), ("model_name_or_path", model)):
         if value is None:
             return BadRow(place, f"missing key {name!r}")
-        if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME or not value.isprintable():
+        if (
+            not isinstance(value, str)
+            or not value.strip()
+            or len(value) > MAX_NAME
+            or not value.isprintable()
+        ):
             return BadRow(place, f"{name} must be printable text of 1 to {MAX_NAME} characters")
     if instance_id not in instances:
-        hint = (dataset and other_config(str(instance_id), dataset)) or did_you_mean(str(instance_id), instances)
+        hint = (dataset and other_config(str(instance_id), dataset)) or did_you_mean(
+            str(instance_id), instances
+        )
         return BadRow(place, f"unknown instance {instance_id!r}{hint}")
-    sample, setting, track, metadata = (raw.get(name) for name in ("sample", "setting", "track", "metadata"))
+    sample, setting, track, metadata = (
+        raw.get(name) for name in ("sample", "setting", "track", "metadata")
+    )
     # pandas reads a column of integers with a gap as floats.
     sample = int(sample) if isinstance(sample, float) and sample.is_integer() else sample
     if sample is not None and (type(sample) is not int or not 0 <= sample <= MAX_SAMPLE):
-        return BadRow(place, f"sample must be a whole number from 0 to {MAX_SAMPLE}, not {reprlib.repr(sample)}")
-    if setting is not None and (not isinstance(setting, str) or len(setting) > MAX_NAME or not setting.isprintable()):
+        return BadRow(
+            place,
+            f"sample must be a whole number from 0 to {MAX_SAMPLE}, not {reprlib.repr(sample)}",
+        )
+    if setting is not None and (
+        not isinstance(setting, str) or len(setting) > MAX_NAME or not setting.isprintable()
+    ):
         return BadRow(place, f"setting must be printable text of at most {MAX_NAME} characters")
     if track is not None and track not in (*TRACKS, UNSTATED):
         return BadRow(place, f"track must be {' or '.join(TRACKS)}, not {reprlib.repr(track)}")
     try:
-        model, setting = clean_name(str(model)), clean_name(setting) if setting and setting.strip() else ""
+        model, setting = (
+            clean_name(str(model)),
+            clean_name(setting) if setting and setting.strip() else "",
+        )
     except ValueError as error:
         return BadRow(place, f"model_name_or_path or setting {error}")
     form, content, problem = _answer(raw)
@@ -141,7 +169,11 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
         nulls = [form for form in FORMS if form in raw]
         if not forms and len(nulls) == 1:
             return nulls[0], "", f"{nulls[0]} is null"
-        return FORMS[0], "", f"exactly one of {', '.join(FORMS)} is needed, found {' and '.join(forms) or 'none'}"
+        return (
+            FORMS[0],
+            "",
+            f"exactly one of {', '.join(FORMS)} is needed, found {' and '.join(forms) or 'none'}",
+        )
     [form], content = forms, raw[forms[0]]
     problem = ""
     if form == "files" and content != "":
@@ -151,7 +183,9 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
     if not isinstance(content, str):
         problem = f"{form} must be text, not {_kind(content)}"
     elif not content.strip():
-        problem = _stated_problem(raw) or f"{'the patch' if form == 'model_patch' else form} is empty"
+        problem = (
+            _stated_problem(raw) or f"{'the patch' if form == 'model_patch' else form} is empty"
+        )
     elif form != "function":  # of a reply, only the code that is taken is checked
         try:
             content.encode("utf-8")
@@ -179,11 +213,21 @@ def _files(value: Any) -> tuple[str, str]:
         value = {key: text for key, text in value.items() if text is not None}
         if not value:
             return "", ""
-    if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
+    if not isinstance(value, dict) or not all(
+        isinstance(text, str) for pair in value.items() for text in pair
+    ):
         return "", f"files must be an object of texts, not {_kind(value)}"
     return object_text(value), ""
 
 
 def _kind(value: Any) -> str:
-    names = {"dict": "an object", "list": "a list", "str": "text", "bool": "true or false", "NoneType": "null"}
-    return names.get(type(value).__name__, "a number" if isinstance(value, int | float) else type(value).__name__)
+    names = {
+        "dict": "an object",
+        "list": "a list",
+        "str": "text",
+        "bool": "true or false",
+        "NoneType": "null",
+    }
+    return names.get(
+        type(value).__name__, "a number" if isinstance(value, int | float) else type(value).__name__
+    )

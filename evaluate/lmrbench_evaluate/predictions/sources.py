@@ -79,11 +79,15 @@ def _open_source(source: Source) -> Iterable[tuple[str, Any]]:
     if path.is_dir():
         if logs := logs_in(path):
             return log_rows(logs)
-        raise InputError(f"predictions {name!r}: is a directory without Inspect's logs; name a file in it ({kinds})")
+        raise InputError(
+            f"predictions {name!r}: is a directory without Inspect's logs; name a file in it ({kinds})"
+        )
     if path.exists():
         raise InputError(f"predictions {name!r}: not a regular file; save the rows to a file first")
     if name.endswith(SUFFIXES) or not HUB_NAME.fullmatch(name):
-        raise InputError(f"predictions {name!r}: no such file; expected {kinds}, org/name, `gold` or `masked`")
+        raise InputError(
+            f"predictions {name!r}: no such file; expected {kinds}, org/name, `gold` or `masked`"
+        )
     return _hub_rows(name)
 
 
@@ -116,13 +120,19 @@ def _plain(value: Any, depth: int = MAX_DEPTH) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {str(_plain(key)): _plain(item, depth - 1) for key, item in value.items()} if depth else None
+        return (
+            {str(_plain(key)): _plain(item, depth - 1) for key, item in value.items()}
+            if depth
+            else None
+        )
     if isinstance(value, list | tuple):
         return [_plain(item, depth - 1) for item in value] if depth else None
     if isinstance(value, bytes):
         with contextlib.suppress(UnicodeDecodeError):
             return value.rstrip(b"\0").decode()  # columns of Parquet with a fixed size are padded
-    is_missing = type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and math.isnan(value))
+    is_missing = type(value).__name__ in ("NAType", "NaTType") or (
+        isinstance(value, float) and math.isnan(value)
+    )
     return None if is_missing else value
 
 
@@ -157,7 +167,11 @@ def _json_rows(data: bytes, name: str) -> Iterator[tuple[str, Any]]:
         raise InputError(f"{value}; {_FIX}")
     _refuse_columns(value, name)
     # The older form of SWE-bench: instance id → row.
-    if isinstance(value, dict) and "instance_id" not in value and isinstance(next(iter(value.values()), None), dict):
+    if (
+        isinstance(value, dict)
+        and "instance_id" not in value
+        and isinstance(next(iter(value.values()), None), dict)
+    ):
         for key, row in value.items():
             yield f"{name}[{key!r}]", {"instance_id": key, **row} if isinstance(row, dict) else row
         return
@@ -175,7 +189,9 @@ def _refuse_columns(value: Any, name: str) -> None:
         is_table = isinstance(value, dict) and isinstance(value.get("data"), list)
         is_table = is_table and ("columns" in value or "schema" in value)
     if is_table:
-        raise InputError(f'{name}: holds columns, not rows; save it with `df.to_json(FILE, orient="records")`')
+        raise InputError(
+            f'{name}: holds columns, not rows; save it with `df.to_json(FILE, orient="records")`'
+        )
 
 
 def _are_columns(values: Sequence[Any]) -> bool:
@@ -191,7 +207,11 @@ def _parse_json(place: str, data: bytes) -> Any:
     except UnicodeDecodeError as error:
         return BadRow(place, f"not UTF-8 (byte {error.start})")
     except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}" if "\n" in error.doc else f"column {error.colno}"
+        where = (
+            f"line {error.lineno}, column {error.colno}"
+            if "\n" in error.doc
+            else f"column {error.colno}"
+        )
         return BadRow(place, f"not JSON: {error.msg} ({where})")
     except ValueError as error:
         return BadRow(place, f"not JSON: {error}")
@@ -215,14 +235,19 @@ def _parquet_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
     try:
         # Not in threads: an Arrow thread that releases memory during Python's shutdown crashes the process.
         # An open file, because a name with a colon is read as an address.
-        with path.open("rb") as opened, pyarrow.parquet.ParquetFile(opened, pre_buffer=False) as file:
+        with (
+            path.open("rb") as opened,
+            pyarrow.parquet.ParquetFile(opened, pre_buffer=False) as file,
+        ):
             for batch in file.iter_batches(16, use_threads=False):
                 batch.validate()
                 for row in batch.to_pylist():
                     number += 1
                     yield f"{name} row {number}", row
     except Exception as error:  # a damaged file may raise anything
-        raise InputError(f"{name}: not readable as Parquet ({error_line(error)}; after row {number})") from error
+        raise InputError(
+            f"{name}: not readable as Parquet ({error_line(error)}; after row {number})"
+        ) from error
 
 
 def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
@@ -231,9 +256,13 @@ def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
 
     with hub_errors(f"predictions {source!r}: no such file here; on the Hub"):
         folder = _hub_folder(*source.partition("@")[::2])
-    paths = sorted(path for path in folder.rglob("*") if path.name.endswith(ON_HUB) and path.is_file())
+    paths = sorted(
+        path for path in folder.rglob("*") if path.name.endswith(ON_HUB) and path.is_file()
+    )
     if not paths:
-        raise InputError(f"predictions {source!r}: the Hub dataset holds no .jsonl or .parquet file")
+        raise InputError(
+            f"predictions {source!r}: the Hub dataset holds no .jsonl or .parquet file"
+        )
     for path in paths:
         yield from _file_rows(path, f"{source}/{path.relative_to(folder).as_posix()}")
 
@@ -250,9 +279,13 @@ def _hub_folder(name: str, revision: str) -> Path:
         HfApi().dataset_info(name, revision=revision or None, timeout=hub_timeout())
     patterns = [f"*{end}" for end in ON_HUB]
     try:
-        folder = snapshot_download(name, repo_type="dataset", revision=revision or None, allow_patterns=patterns)
+        folder = snapshot_download(
+            name, repo_type="dataset", revision=revision or None, allow_patterns=patterns
+        )
     except errors.LocalEntryNotFoundError as error:  # not in the cache, either
         raise error.__cause__ or error from None
     if constants.HF_HUB_OFFLINE:  # a branch may have moved on
-        _log.warning("predictions '%s': from the cache of the Hub, commit %s", name, Path(folder).name)
+        _log.warning(
+            "predictions '%s': from the cache of the Hub, commit %s", name, Path(folder).name
+        )
     return Path(folder)

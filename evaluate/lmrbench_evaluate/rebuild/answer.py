@@ -25,7 +25,9 @@ class Spliced(NamedTuple):
     """The parts that were left out; empty if there are none."""
 
 
-def splice_function(masked: Mapping[str, str], goal_function: str, answer: str, is_cut: bool = False) -> Spliced:
+def splice_function(
+    masked: Mapping[str, str], goal_function: str, answer: str, is_cut: bool = False
+) -> Spliced:
     """Replace the goal function in the masked goal file by the one in the answer (see `splice_code`).
 
     Args:
@@ -41,7 +43,9 @@ def splice_function(masked: Mapping[str, str], goal_function: str, answer: str, 
     number = max(block.number for block in blocks if block.defines)
     codes, *notes = join_blocks(blocks, [number])
     code, demo = without_demo(codes[number], text)
-    return Spliced({path: splice_code(text, goal_function, code)}, "; ".join(filter(None, [*notes, demo])))
+    return Spliced(
+        {path: splice_code(text, goal_function, code)}, "; ".join(filter(None, [*notes, demo]))
+    )
 
 
 def splice_method(
@@ -99,7 +103,9 @@ def check_goal_file(path: str, source: str, goal_functions: Sequence[str]) -> No
 def _file_of(block: Block, goals: Mapping[str, Sequence[str]]) -> str:
     """Return the goal file that the first line of a block or the line above it names; empty if neither does."""
     for line in (block.code.partition("\n")[0], block.above):
-        named = [path for path in goals if re.search(rf"(?<![\w/.-]){re.escape(path)}(?![\w/])", line)]
+        named = [
+            path for path in goals if re.search(rf"(?<![\w/.-]){re.escape(path)}(?![\w/])", line)
+        ]
         if named:
             return max(named, key=len)
     return ""

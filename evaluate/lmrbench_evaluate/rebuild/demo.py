@@ -16,13 +16,17 @@ def without_demo(code: str, file: str) -> tuple[str, str]:
     Imports stay, assignments that call nothing and read nothing of the demo, and statements of the masked file.
     """
     tree, in_file = parse(code), set(map(ast.dump, parse(file).body))
-    last = max((number for number, node in enumerate(tree.body) if _defines(node)), default=len(tree.body))
+    last = max(
+        (number for number, node in enumerate(tree.body) if _defines(node)), default=len(tree.body)
+    )
     below = tree.body[last + 1 :]
     kept, of_demo = list[ast.stmt](), set[str]()
     for node in below:
         replaces_builtin = not set(_names(node, ast.Store)).isdisjoint(dir(builtins))
         reads_demo = not of_demo.isdisjoint(_names(node, ast.Load))
-        if ast.dump(node) in in_file or (_only_names(node) and not replaces_builtin and not reads_demo):
+        if ast.dump(node) in in_file or (
+            _only_names(node) and not replaces_builtin and not reads_demo
+        ):
             kept.append(node)
         else:
             of_demo.update(_names(node, ast.Store))
@@ -44,9 +48,15 @@ def _only_names(node: ast.stmt) -> bool:
     """Return whether a statement does nothing but name things; calls do more."""
     parts = list(ast.walk(node))
     has_call = any(isinstance(part, ast.Call | ast.Await) for part in parts)
-    return not has_call and all(isinstance(part, _NAMING) for part in parts if isinstance(part, ast.stmt))
+    return not has_call and all(
+        isinstance(part, _NAMING) for part in parts if isinstance(part, ast.stmt)
+    )
 
 
 def _names(node: ast.stmt, context: type[ast.expr_context]) -> Iterator[str]:
     """Yield the names that a statement reads (`ast.Load`) or binds (`ast.Store`)."""
-    return (part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, context))
+    return (
+        part.id
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name) and isinstance(part.ctx, context)
+    )

@@ -10,7 +10,14 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple, get_args
 
-from lmrbench_data.base.source import FunctionNode, MalformedAnswerError, SourceError, indentation, parse, split_lines
+from lmrbench_data.base.source import (
+    FunctionNode,
+    MalformedAnswerError,
+    SourceError,
+    indentation,
+    parse,
+    split_lines,
+)
 from lmrbench_data.base.splice import WRAPPER, wrappers
 from lmrbench_data.base.text import join_names
 
@@ -26,7 +33,14 @@ _CODE_START = re.compile(
 #: Each costs up to the parse of a whole reply; replies of looping models have thousands of places to try.
 _TRIES = 8
 #: Statements of a block that goes with the answer behind it.
-_SUPPORT = (*get_args(FunctionNode), ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+_SUPPORT = (
+    *get_args(FunctionNode),
+    ast.ClassDef,
+    ast.Import,
+    ast.ImportFrom,
+    ast.Assign,
+    ast.AnnAssign,
+)
 _MEMBERS = (*_SUPPORT, ast.Expr)
 
 
@@ -54,7 +68,8 @@ class Block(NamedTuple):
     def is_support(self) -> bool:
         """Whether it holds nothing but imports, definitions and constants."""
         return self.tree is not None and all(
-            isinstance(node, _SUPPORT) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+            isinstance(node, _SUPPORT)
+            or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
             for node in self.tree.body
         )
 
@@ -77,7 +92,9 @@ def read_blocks(
     if not mention.search(text):
         raise MalformedAnswerError(f"no definition of {which} in the answer")
     blocks = _read_reply(text, mention, defines)
-    reply = without_thoughts(text, mention, [block.span for block in blocks if block.tree], is_cut=is_cut)
+    reply = without_thoughts(
+        text, mention, [block.span for block in blocks if block.tree], is_cut=is_cut
+    )
     if reply != text:
         blocks = _read_reply(reply, mention, defines)
     if is_cut:
@@ -89,13 +106,18 @@ def read_blocks(
         return blocks
     reasons = [block.reason for block in blocks if block.reason and mention.search(block.code)]
     where = "at the top level" if mention.search(reply) else "outside of its thoughts"
-    raise MalformedAnswerError(reasons[-1] if reasons else f"no definition of {which} {where} in the answer")
+    raise MalformedAnswerError(
+        reasons[-1] if reasons else f"no definition of {which} {where} in the answer"
+    )
 
 
 def _mention(goals: Collection[str]) -> re.Pattern[str]:
     """Return the pattern of the first line of a goal function, which may stand behind a mark."""
     names = "|".join(sorted({goal.rpartition(".")[2] for goal in goals}))
-    return re.compile(rf"(?:^|[>\]\u25b7\u3011]|final)[ \t\f]*(?:async[ \t]+)?def[ \t]+(?:{names})\b", re.MULTILINE)
+    return re.compile(
+        rf"(?:^|[>\]\u25b7\u3011]|final)[ \t\f]*(?:async[ \t]+)?def[ \t]+(?:{names})\b",
+        re.MULTILINE,
+    )
 
 
 def join_blocks(blocks: Sequence[Block], chosen: Collection[int]) -> tuple[dict[int, str], str]:
@@ -118,7 +140,9 @@ def join_blocks(blocks: Sequence[Block], chosen: Collection[int]) -> tuple[dict[
     return codes, f"blocks left out of the answer: {join_names(left_out, 10)}" if left_out else ""
 
 
-def _read_reply(text: str, mention: re.Pattern[str], defines: Callable[[ast.Module], bool]) -> list[Block]:
+def _read_reply(
+    text: str, mention: re.Pattern[str], defines: Callable[[ast.Module], bool]
+) -> list[Block]:
     """Read all code of a reply: fenced blocks as CommonMark reads them, and goal functions that stand between them."""
     whole = _read_block(defines, (0, len(text)), text)
     if whole.tree:
@@ -136,7 +160,9 @@ def _read_reply(text: str, mention: re.Pattern[str], defines: Callable[[ast.Modu
         above = without_tokens(prose).rstrip().rpartition("\n")[2].strip()
         block, gap = _read_fenced(lines, starts, line, fence, defines)
         if block.tree is None and not block.is_closed:
-            blocks += _read_prose(text[starts[line + 1] :], starts[line + 1], mention, defines) or [block]
+            blocks += _read_prose(text[starts[line + 1] :], starts[line + 1], mention, defines) or [
+                block
+            ]
         else:
             blocks.append(block._replace(above=above))
         line = gap
@@ -145,7 +171,11 @@ def _read_reply(text: str, mention: re.Pattern[str], defines: Callable[[ast.Modu
 
 
 def _read_fenced(
-    lines: list[str], starts: list[int], first: int, fence: re.Match[str], defines: Callable[[ast.Module], bool]
+    lines: list[str],
+    starts: list[int],
+    first: int,
+    fence: re.Match[str],
+    defines: Callable[[ast.Module], bool],
 ) -> tuple[Block, int]:
     """Read the block that a fence opens, up to its first closing fence outside of strings; return the line behind it.
 
@@ -155,9 +185,15 @@ def _read_fenced(
     for line in range(first + 1, len(lines)):
         if _closes(fence, lines[line]):
             span = starts[first], starts[line + 1]
-            block = _read_block(defines, span, "".join(lines[first + 1 : line]))._replace(is_closed=True)
+            block = _read_block(defines, span, "".join(lines[first + 1 : line]))._replace(
+                is_closed=True
+            )
             candidates.append((block, line + 1))
-            if block.tree or "unterminated triple-quoted" not in block.reason or len(candidates) == _TRIES:
+            if (
+                block.tree
+                or "unterminated triple-quoted" not in block.reason
+                or len(candidates) == _TRIES
+            ):
                 break
     if not candidates:
         span = starts[first], starts[-1]
@@ -207,12 +243,18 @@ def _parse(text: str) -> tuple[str, ast.Module]:
                 reason.line = line
             continue
         # Other contents mean that it is not a class but a function with wrong indentation.
-        if all(isinstance(item, kinds) for node in wrappers(tree) for item in (*node.body, *node.decorator_list)):
+        if all(
+            isinstance(item, kinds)
+            for node in wrappers(tree)
+            for item in (*node.body, *node.decorator_list)
+        ):
             return variant, tree
     raise reason
 
 
-def _wrapped(code: str, lines: list[str], line: int) -> Iterator[tuple[str, tuple[type[ast.AST], ...]]]:
+def _wrapped(
+    code: str, lines: list[str], line: int
+) -> Iterator[tuple[str, tuple[type[ast.AST], ...]]]:
     """Yield code with a class around what is indented from a line on, and the kinds of statements in it."""
     wrapper = f"class {WRAPPER}:\n"
     if re.match(r"@|async\b|def\b", lines[0]):
@@ -226,7 +268,9 @@ def without_tokens(text: str) -> str:
     return _TOKENS.sub(lambda run: "" if run["start"] or run["end"] is not None else run[0], text)
 
 
-def _read_prose(text: str, start: int, mention: re.Pattern[str], defines: Callable[[ast.Module], bool]) -> list[Block]:
+def _read_prose(
+    text: str, start: int, mention: re.Pattern[str], defines: Callable[[ast.Module], bool]
+) -> list[Block]:
     """Read the goal functions of a text without fences, which stands at `start` in the reply.
 
     It is code, or it has pieces of code that start at a line from which a piece with a goal function parses.
@@ -238,7 +282,14 @@ def _read_prose(text: str, start: int, mention: re.Pattern[str], defines: Callab
         return [whole]
     clean = without_tokens(text)
     pieces = [
-        Block(1, "", code, tree, True, (start + first, start + end) if clean == text else (start, start))
+        Block(
+            1,
+            "",
+            code,
+            tree,
+            True,
+            (start + first, start + end) if clean == text else (start, start),
+        )
         for code, tree, first, end in _pieces(clean, mention)
         if defines(tree)
     ]

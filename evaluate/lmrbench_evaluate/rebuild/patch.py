@@ -49,11 +49,15 @@ def apply_patch(files: Mapping[str, File], patch: str, notes: list[str]) -> dict
         written, lines = _apply_or_repair(patch.removesuffix("\n") + "\n", files, folder)
         notes += lines
         if sum(path.lstat().st_size for path in folder.rglob("*")) > MAX_REPO_BYTES:
-            raise MalformedAnswerError(f"the patch makes the repository larger than {MAX_REPO_BYTES} bytes")
+            raise MalformedAnswerError(
+                f"the patch makes the repository larger than {MAX_REPO_BYTES} bytes"
+            )
         try:
             patched = read_tree(folder)
         except LMRBenchError as error:
-            reason = f"the patch leaves entries other than plain files: {error}".replace(str(folder), "")
+            reason = f"the patch leaves entries other than plain files: {error}".replace(
+                str(folder), ""
+            )
             raise MalformedAnswerError(reason) from error
     for name in patched.keys() & files.keys():
         if written[name] != files[name]:  # its carriage returns were left out
@@ -69,10 +73,14 @@ def is_cache(name: str) -> bool:
     return is_left_behind(path) or bool(_CACHES.intersection(path.parts)) or path.suffix == ".pyo"
 
 
-def _apply_or_repair(patch: str, files: Mapping[str, File], folder: Path) -> tuple[Mapping[str, File], list[str]]:
+def _apply_or_repair(
+    patch: str, files: Mapping[str, File], folder: Path
+) -> tuple[Mapping[str, File], list[str]]:
     """Write and patch the files, if need be without carriage returns; return what was written, and notes."""
     unix_patch = re.sub(r"\r+(?=\n)", "", patch)
-    unix_files = {name: file._replace(data=file.data.replace(b"\r\n", b"\n")) for name, file in files.items()}
+    unix_files = {
+        name: file._replace(data=file.data.replace(b"\r\n", b"\n")) for name, file in files.items()
+    }
     versions: list[tuple[str, Mapping[str, File], list[str]]] = [(patch, files, [])]
     if unix_patch != patch or unix_files != files:
         versions.append((unix_patch, unix_files, ["carriage returns"]))
@@ -90,7 +98,10 @@ def _apply_or_repair(patch: str, files: Mapping[str, File], folder: Path) -> tup
                 reason = reason or str(error)
             else:
                 ignored += lenience
-                return written, [*([f"ignored in the patch: {', '.join(ignored)}"] if ignored else []), *left_out]
+                return written, [
+                    *([f"ignored in the patch: {', '.join(ignored)}"] if ignored else []),
+                    *left_out,
+                ]
     raise MalformedAnswerError(f"the patch does not apply: {reason}")
 
 
@@ -105,7 +116,9 @@ def _apply(patch: str, files: Collection[str], folder: Path, *options: str) -> l
     arguments = ("apply", "--whitespace=nowarn", f"-p{_strip(patch, files)}", *options)
 
     def git(*more: str) -> bytes:
-        return run_git(folder, *arguments, *more, "-", stdin=patch.encode(), directory=folder.with_name("git"))
+        return run_git(
+            folder, *arguments, *more, "-", stdin=patch.encode(), directory=folder.with_name("git")
+        )
 
     names: dict[str, bool] = {}
     for entry in filter(None, git("--numstat", "-z").split(b"\0")):
@@ -114,20 +127,28 @@ def _apply(patch: str, files: Collection[str], folder: Path, *options: str) -> l
         # A later part of the patch may change as text what an earlier one makes from a binary delta.
         names[name] = added == "-" or names.get(name, False)
     if len(names) > MAX_PATCHED_FILES:
-        raise MalformedAnswerError(f"the patch touches {len(names)} files, more than {MAX_PATCHED_FILES}")
+        raise MalformedAnswerError(
+            f"the patch touches {len(names)} files, more than {MAX_PATCHED_FILES}"
+        )
     for name in names:
         check_path(name)
     if deep := next((name for name in names if name.count("/") > MAX_PATCHED_DEPTH), None):
-        raise MalformedAnswerError(f"the patch creates more than {MAX_PATCHED_DEPTH} nested folders ({deep[:60]}...)")
+        raise MalformedAnswerError(
+            f"the patch creates more than {MAX_PATCHED_DEPTH} nested folders ({deep[:60]}...)"
+        )
     left_out = []
     for name, is_binary in names.items():
         if is_cache(name) or (is_binary and name not in files and not name.endswith(IMPORTED)):
             left_out.append(name)
         elif is_binary:
-            raise MalformedAnswerError(f"the patch changes the binary file {name[:100]!r}; only text can be patched")
+            raise MalformedAnswerError(
+                f"the patch changes the binary file {name[:100]!r}; only text can be patched"
+            )
     shown = f"as by-products of running code: {join_names([ascii(name[:80])[1:-1] for name in left_out])}"
     if len(left_out) == len(names):
-        raise MalformedAnswerError("the patch is empty" + (f" (left out {shown})" if left_out else ""))
+        raise MalformedAnswerError(
+            "the patch is empty" + (f" (left out {shown})" if left_out else "")
+        )
     git(*(f"--exclude={glob.escape(name)}" for name in left_out))
     return [f"left out of the patch {shown}"] if left_out else []
 
@@ -135,7 +156,9 @@ def _apply(patch: str, files: Collection[str], folder: Path, *options: str) -> l
 def _strip(text: str, files: Collection[str]) -> int:
     """Return the number of leading folders to strip: one (`a/`, `b/`), or none (`git diff --no-prefix`)."""
     if heads := re.findall(r"^diff --git (.*)$", text, re.MULTILINE):
-        return 0 if any(head[: len(head) // 2] == head[len(head) // 2 + 1 :] for head in heads) else 1
+        return (
+            0 if any(head[: len(head) // 2] == head[len(head) // 2 + 1 :] for head in heads) else 1
+        )
     plain = re.findall(r"^--- ([^\t\n]+).*\n\+\+\+ ([^\t\n]+)", text, re.MULTILINE)
     names = [name for pair in plain for name in pair if name != "/dev/null"]
     is_bare = any(name in files and name.partition("/")[2] not in files for name in names)

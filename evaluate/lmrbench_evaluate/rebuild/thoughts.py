@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 #: Marks of chat templates, such as <|im_end|>, which servers should have removed.
-TOKEN = r"(?:<[|\uff5c][\w\u2581./:-]{1,50}[|\uff5c]>|</?s>|<(?:start|end)_of_turn>|<eos>|\[/?INST\])"
+TOKEN = (
+    r"(?:<[|\uff5c][\w\u2581./:-]{1,50}[|\uff5c]>|</?s>|<(?:start|end)_of_turn>|<eos>|\[/?INST\])"
+)
 #: A message of a gpt-oss model begins with its channel; some servers drop the marks and keep the words.
 _CHANNEL = r"""(?:<\|start\|>\w+)?<\|channel\|>[ ]*\w*(?:[^\n]{0,200}?<\|message\|>)? | <\|start\|>\w+<\|message\|>
     | assistant(?:analysis|commentary|final) | \A\s*(?:analysis|commentary)(?=\s*[A-Z\n])
@@ -54,7 +56,9 @@ class _Mark(NamedTuple):
     """It begins a line, or closes and is no part of a sentence; without a telling name, it opens the reply."""
 
 
-def without_thoughts(text: str, answer: re.Pattern[str], code: Sequence[Span] = (), *, is_cut: bool = False) -> str:
+def without_thoughts(
+    text: str, answer: re.Pattern[str], code: Sequence[Span] = (), *, is_cut: bool = False
+) -> str:
     """Return a reply without its thoughts and without the marks around its answer.
 
     Thoughts are what two marks enclose that are named like thoughts, or that open the reply if more follows; and all
@@ -83,7 +87,9 @@ def without_thoughts(text: str, answer: re.Pattern[str], code: Sequence[Span] = 
         left_out.append((start, mark.end))
         head = _end_of_nothing(text, mark.end) if start <= head else head
     is_token_last = text.rstrip().endswith(">")
-    ends_with_code = bool(code) and not is_cut and not is_token_last and not text[code[-1][1] :].strip()
+    ends_with_code = (
+        bool(code) and not is_cut and not is_token_last and not text[code[-1][1] :].strip()
+    )
     for mark in opened.values():
         is_heading = text[mark.start] == "[" and not text[mark.start : mark.end].isupper()
         if mark.stands_out and not is_heading and not (mark.key and ends_with_code):
@@ -91,7 +97,9 @@ def without_thoughts(text: str, answer: re.Pattern[str], code: Sequence[Span] = 
     return _cut_out(text, left_out)
 
 
-def _are_thoughts(opening: _Mark | None, closing: _Mark, is_followed: bool, is_answered: bool) -> bool:
+def _are_thoughts(
+    opening: _Mark | None, closing: _Mark, is_followed: bool, is_answered: bool
+) -> bool:
     """Return whether two marks, or the reply's start and a mark, enclose thoughts.
 
     Args:
@@ -149,6 +157,9 @@ def _read_mark(match: re.Match[str]) -> _Mark | None:
     is_token = match["bar"] and match["last_bar"] and not has_side and not is_thought
     if not key or key in _TURNS or is_token:
         return None
-    closes = bool(match["slash"] or (match["last_bar"] and not match["bar"])) or "end" in (words[0], words[-1])
+    closes = bool(match["slash"] or (match["last_bar"] and not match["bar"])) or "end" in (
+        words[0],
+        words[-1],
+    )
     is_answer = not is_thought and bool(_ANSWER.search(label.lower()))
     return _Mark(*match.span(), key, closes, is_thought, is_answer)

@@ -28,7 +28,9 @@ from .patch import MAX_PATCHED_DEPTH, MAX_PATCHED_FILES, apply_patch
 _REPO = "repo/"
 
 
-def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = None) -> dict[str, File]:
+def rebuild(
+    row: DatasetRow, prediction: Prediction, notes: list[str] | None = None
+) -> dict[str, File]:
     """Return the files of the repository with the prediction applied; a child process parses the model's code.
 
     Args:
@@ -53,7 +55,9 @@ def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = N
     if form == "model_patch":
         files = apply_patch(files, prediction.content, notes)
     elif form == "function":
-        splice, of = (splice_method, goals) if is_method else (splice_function, row["goal_function"])
+        splice, of = (
+            (splice_method, goals) if is_method else (splice_function, row["goal_function"])
+        )
         try:
             _splice(files, splice, goals, of, prediction.content, notes, prediction.is_cut)
         except MalformedAnswerError as error:
@@ -64,9 +68,13 @@ def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = N
             path = str(PurePosixPath(name))
             files[path] = masked.get(path, File(b""))._replace(data=text.encode("utf-8"))
     elif is_method:
-        raise MalformedAnswerError("a method has several goal files; use `files`, an object of path and text")
+        raise MalformedAnswerError(
+            "a method has several goal files; use `files`, an object of path and text"
+        )
     else:
-        files[row["goal_file"]] = masked[row["goal_file"]]._replace(data=prediction.content.encode("utf-8"))
+        files[row["goal_file"]] = masked[row["goal_file"]]._replace(
+            data=prediction.content.encode("utf-8")
+        )
     check_repository(row, files)
     return files
 
@@ -128,7 +136,9 @@ def _check_paths(files: Mapping[str, File], masked: Mapping[str, File]) -> None:
         except LoadError as error:
             raise MalformedAnswerError(str(error)) from None
         if plain != _REPO + path or path.count("/") > MAX_PATCHED_DEPTH:
-            raise MalformedAnswerError(f"the path {path[:100]!r} is not plain, or below {MAX_PATCHED_DEPTH} folders")
+            raise MalformedAnswerError(
+                f"the path {path[:100]!r} is not plain, or below {MAX_PATCHED_DEPTH} folders"
+            )
     # Only now: the parents of an unchecked path may be gigabytes.
     folders = {str(parent) for path in files for parent in PurePosixPath(path).parents}
     if both := folders & files.keys():
@@ -178,7 +188,9 @@ def workspace_tar(
 
 def libraries_of(row: DatasetRow) -> Sequence[str]:
     """Return the libraries, with their submodules, that the masked repository and the cases of a row import."""
-    return _libraries(row["repo_archive"], row["tests_archive"], configuration_of(row).has_experiments)
+    return _libraries(
+        row["repo_archive"], row["tests_archive"], configuration_of(row).has_experiments
+    )
 
 
 @functools.lru_cache(maxsize=128)
@@ -196,6 +208,8 @@ def imported_by(repo: Mapping[str, File], cases: bytes) -> list[str]:
                 if isinstance(node, ast.Import):
                     imported.update(alias.name for alias in node.names)
                 elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                    imported.update((node.module, *(f"{node.module}.{alias.name}" for alias in node.names)))
+                    imported.update(
+                        (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+                    )
     own = {path.split("/")[0].removesuffix(".py") for path in repo} | {"lmrbench_cases"}
     return sorted(name for name in imported if name.split(".")[0] not in own)

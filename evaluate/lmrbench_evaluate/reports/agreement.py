@@ -94,7 +94,8 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
     people, split = majorities(matched)
     annotators = sorted({name for given in matched.values() for name in given})
     labels = {
-        name: {key: given[name].category for key, given in matched.items() if name in given} for name in annotators
+        name: {key: given[name].category for key, given in matched.items() if name in given}
+        for name in annotators
     }
     judge = {answer: label for answer, label in judged.items() if label in BEST_FIRST}
     pairs = [_pair(a, labels[a], b, labels[b]) for a, b in itertools.combinations(annotators, 2)]
@@ -162,6 +163,10 @@ def majorities(labels: Mapping[AnswerKey, Mapping[str, Annotation]]) -> tuple[La
     return majority, split
 
 
-def _pair(first: str, one: Mapping[AnswerKey, str], second: str, other: Mapping[AnswerKey, str]) -> PairAgreement:
+def _pair(
+    first: str, one: Mapping[AnswerKey, str], second: str, other: Mapping[AnswerKey, str]
+) -> PairAgreement:
     both = sorted(one.keys() & other.keys())
-    return PairAgreement(first, second, [(answer[0], one[answer], other[answer]) for answer in both])
+    return PairAgreement(
+        first, second, [(answer[0], one[answer], other[answer]) for answer in both]
+    )

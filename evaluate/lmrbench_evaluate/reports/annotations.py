@@ -28,7 +28,14 @@ Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 def _category(text: object) -> str:
     """Read a category by its letters or name, never by a number: people's scales start at different ends."""
     said = " ".join(re.findall(r"\w+", str(text).lower()))
-    return next((item for item in Category if said in (item.lower(), item.full_name.lower().replace(",", ""))), said)
+    return next(
+        (
+            item
+            for item in Category
+            if said in (item.lower(), item.full_name.lower().replace(",", ""))
+        ),
+        said,
+    )
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,9 @@ def _csv_rows(path: Path) -> Iterator[tuple[str, Any]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"annotations {path}: not UTF-8 (byte {error.start}); save it as CSV in UTF-8") from error
+        raise InputError(
+            f"annotations {path}: not UTF-8 (byte {error.start}); save it as CSV in UTF-8"
+        ) from error
     reader = csv.DictReader(io.StringIO(text, newline=""), restkey="", strict=True)
     try:
         for row in reader:
@@ -96,7 +105,9 @@ def _check(place: str, raw: Any) -> Annotation | BadRow:
         return BadRow(place, "not an object")
     if "" in raw:
         return BadRow(place, "more cells than the header has")
-    row = {str(name).strip().lower(): value for name, value in raw.items() if value not in (None, "")}
+    row = {
+        str(name).strip().lower(): value for name, value in raw.items() if value not in (None, "")
+    }
     try:
         return Annotation(**{_ALIASES.get(name, name): value for name, value in row.items()})
     except ValidationError as error:

@@ -63,12 +63,20 @@ def diff_answer(row: DatasetRow, prediction: Prediction) -> list[DiffSection]:
     try:
         files = rebuild(row, prediction)
         texts = {path: files[path].data.decode("utf-8", "replace") for path in goals}
-        theirs = {path: call_on_answer(split_source, texts[path], names) for path, names in goals.items()}
+        theirs = {
+            path: call_on_answer(split_source, texts[path], names) for path, names in goals.items()
+        }
     except LMRBenchError as error:
         text = split_text(prediction.content)
         lines = [DiffLine("note", f"cannot be applied: {error}")]
-        lines += [DiffLine("same", line, number) for number, line in enumerate(text[:MAX_DIFF_LINES])]
-        return [DiffSection("The answer as submitted", [], text, lines + _more(len(text) - MAX_DIFF_LINES))]
+        lines += [
+            DiffLine("same", line, number) for number, line in enumerate(text[:MAX_DIFF_LINES])
+        ]
+        return [
+            DiffSection(
+                "The answer as submitted", [], text, lines + _more(len(text) - MAX_DIFF_LINES)
+            )
+        ]
     ours = {path: split_source(text, goals[path]) for path, text in golden_files_of(row).items()}
     masked = read_archive(row["repo_archive"])
     parts = []
@@ -77,23 +85,33 @@ def diff_answer(row: DatasetRow, prediction: Prediction) -> list[DiffSection]:
         lacking = ", ".join(f"`{name}`" for name in ours[path][2] if name not in theirs[path][2])
         equal = "the same as the reference" if is_equal else "no line differs here; other parts do"
         if lacking:
-            equal = f"no line differs, but the reference also defines {lacking}, which the answer lacks"
+            equal = (
+                f"no line differs, but the reference also defines {lacking}, which the answer lacks"
+            )
         for name, golden, function in zip(names, ours[path][0], theirs[path][0], strict=True):
             title = f"{path}::{name}" if configuration_of(row).is_method else name
             parts.append(_section(f"{title}, from the reference", golden, function, equal))
     for path, names in goals.items():
         _, given, _ = split_source(masked[path].data.decode(), names)
         if given != theirs[path][1]:
-            parts.append(_section(f"The rest of {path}, from the masked file", given, theirs[path][1]))
+            parts.append(
+                _section(f"The rest of {path}, from the masked file", given, theirs[path][1])
+            )
     return parts
 
 
 def split_source(source: str, names: Sequence[str]) -> tuple[list[str], str, list[str]]:
     """Split a file into functions without their docstrings and the rest; also return its definitions at the top."""
     nodes, lines = [find_function(source, name).node for name in names], split_lines(source)
-    taken = {number for node in nodes for number in range(first_line(node) - 1, block_end(lines, node))}
+    taken = {
+        number for node in nodes for number in range(first_line(node) - 1, block_end(lines, node))
+    }
     rest = "".join(line for number, line in enumerate(lines) if number not in taken)
-    return [_without_docstring(lines, node) for node in nodes], rest, list(bound_names(parse(source).body))
+    return (
+        [_without_docstring(lines, node) for node in nodes],
+        rest,
+        list(bound_names(parse(source).body)),
+    )
 
 
 def _without_docstring(lines: list[str], node: FunctionNode) -> str:
@@ -109,31 +127,43 @@ def _without_docstring(lines: list[str], node: FunctionNode) -> str:
     ):
         # Another statement may follow on its last line.
         skipped = range(first.lineno - 1, min(first.end_lineno, first_line(others[0]) - 1))
-    return "".join(line for number, line in enumerate(lines[start:end], start) if number not in skipped)
+    return "".join(
+        line for number, line in enumerate(lines[start:end], start) if number not in skipped
+    )
 
 
 def _section(title: str, golden: str, candidate: str, equal: str = "") -> DiffSection:
     """Compare a part of the answer with that of the reference; `equal` is the note where no line differs."""
     before, after = split_text(golden), split_text(candidate)
     if max(len(before), len(after)) > MAX_FILE_LINES:
-        return DiffSection(title, before, after, [DiffLine("note", f"too long to compare: {len(after)} lines")])
+        return DiffSection(
+            title, before, after, [DiffLine("note", f"too long to compare: {len(after)} lines")]
+        )
     lines = list(_lines(before, after))
     if not lines:
         return DiffSection(title, before, after, [DiffLine("note", equal)])
-    return DiffSection(title, before, after, lines[:MAX_DIFF_LINES] + _more(len(lines) - MAX_DIFF_LINES))
+    return DiffSection(
+        title, before, after, lines[:MAX_DIFF_LINES] + _more(len(lines) - MAX_DIFF_LINES)
+    )
 
 
 def _lines(before: list[str], after: list[str]) -> Iterator[DiffLine]:
-    groups = difflib.SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(CONTEXT_LINES)
+    groups = difflib.SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(
+        CONTEXT_LINES
+    )
     for count, group in enumerate(groups):
         if count:
             yield DiffLine("hunk", f"line {group[0][3] + 1}")
         for tag, start, end, new_start, new_end in group:
             if tag == "equal":
-                yield from (DiffLine("same", after[number], number) for number in range(new_start, new_end))
+                yield from (
+                    DiffLine("same", after[number], number) for number in range(new_start, new_end)
+                )
                 continue
             yield from (DiffLine("del", before[number], number) for number in range(start, end))
-            yield from (DiffLine("add", after[number], number) for number in range(new_start, new_end))
+            yield from (
+                DiffLine("add", after[number], number) for number in range(new_start, new_end)
+            )
 
 
 def _more(count: int) -> list[DiffLine]:

@@ -92,7 +92,9 @@ class Instance:
         """Return a model's first sample below the level that ranks its track, else below robust, else its first."""
         mine = [answer for answer in self.answers if answer.score == score]
         levels = headline, Level.ROBUST
-        failing = (answer for level in levels for answer in mine if not reaches(answer.outcome, level))
+        failing = (
+            answer for level in levels for answer in mine if not reaches(answer.outcome, level)
+        )
         return next(failing, mine[0])
 
 
@@ -105,7 +107,9 @@ def collect(
         if not facts.get("complete"):
             warnings.append(f"Run {facts['run_id']} is incomplete: its numbers are not final.")
         if not facts["official_sandbox"]:
-            warnings.append(f"Run {facts['run_id']} ran in the {facts['sandbox']} sandbox, which is not official.")
+            warnings.append(
+                f"Run {facts['run_id']} ran in the {facts['sandbox']} sandbox, which is not official."
+            )
     rows: dict[str, DatasetRow] = {}
     try:
         rows = RunFolder(report.paths[0]).dataset_rows()
@@ -125,7 +129,10 @@ def collect(
             for answer in _answers(number, item, name, rows.get(name), runs[item.path])
         ]
         for answer in answers:
-            mine = (AnswerKey(name, *report.scores[answer.score].key, sample) for sample in answer.samples)
+            mine = (
+                AnswerKey(name, *report.scores[answer.score].key, sample)
+                for sample in answer.samples
+            )
             answer.labels = [label for key in mine for label in labels.pop(key, {}).values()]
         instances.append(Instance(name, category, rows.get(name), answers))
     return instances, warnings
@@ -136,23 +143,32 @@ class _Run:
 
     def __init__(self, path: Path, scope: Collection[str], judge_model: str | None) -> None:
         self.folder = RunFolder(path)
-        self.results = {AnswerKey.of(row).row: row for row in self.folder.rows() if row["instance_id"] in scope}
-        self.predictions = {item.key.row: item for item in self.folder.predictions if item.instance_id in scope}
+        self.results = {
+            AnswerKey.of(row).row: row for row in self.folder.rows() if row["instance_id"] in scope
+        }
+        self.predictions = {
+            item.key.row: item for item in self.folder.predictions if item.instance_id in scope
+        }
         self.judgements = read_judgements(path, judge_model)
 
 
-def _answers(number: int, score: ModelScore, instance: str, row: DatasetRow | None, run: _Run) -> Sequence[Answer]:
+def _answers(
+    number: int, score: ModelScore, instance: str, row: DatasetRow | None, run: _Run
+) -> Sequence[Answer]:
     groups: dict[str, list[int]] = {}
     for answer in score.answers.get(instance, ()):
         groups.setdefault(answer.sha256, []).append(answer.sample)
     if not groups:
         return [Answer(number, [], MISSING, "no prediction for this instance")]
     return [
-        _answer(number, AnswerKey(instance, *score.key, samples[0]), samples, row, run) for samples in groups.values()
+        _answer(number, AnswerKey(instance, *score.key, samples[0]), samples, row, run)
+        for samples in groups.values()
     ]
 
 
-def _answer(number: int, key: AnswerKey, samples: list[int], row: DatasetRow | None, run: _Run) -> Answer:
+def _answer(
+    number: int, key: AnswerKey, samples: list[int], row: DatasetRow | None, run: _Run
+) -> Answer:
     result, prediction = run.results[key], run.predictions.get(key)
     failed = failed_cases(result["cases"])
     return Answer(
@@ -204,7 +220,9 @@ class Chosen:
     warnings: list[str]
 
 
-def choose_answer(report: ReportData, instance: str, sample: int | None = None, **choice: str | None) -> Chosen:
+def choose_answer(
+    report: ReportData, instance: str, sample: int | None = None, **choice: str | None
+) -> Chosen:
     """Return one answer with its details.
 
     Args:
@@ -214,7 +232,9 @@ def choose_answer(report: ReportData, instance: str, sample: int | None = None, 
     number = _score(report.scores, instance, **choice)
     [details], warnings = collect(report, only=[instance], score=number)
     samples = sorted((one, answer.outcome) for answer in details.answers for one in answer.samples)
-    return Chosen(instance, report.scores[number], _sample(details.answers, sample), samples, warnings)
+    return Chosen(
+        instance, report.scores[number], _sample(details.answers, sample), samples, warnings
+    )
 
 
 def answer_dict(chosen: Chosen) -> dict[str, Any]:
@@ -256,12 +276,20 @@ def fitting(scores: Sequence[ModelScore], **choice: str | None) -> list[int]:
 
 def _unclear(scores: Sequence[ModelScore]) -> ArgumentError:
     names = "; ".join(f"{score.name}, {score.track}" for score in scores)
-    return ArgumentError("model", f"choose one model, setting and track; the answers of this run are: {names}")
+    return ArgumentError(
+        "model", f"choose one model, setting and track; the answers of this run are: {names}"
+    )
 
 
 def _sample(answers: Sequence[Answer], sample: int | None) -> Answer:
-    chosen = next((answer for answer in answers if sample is None or sample in answer.samples), None)
+    chosen = next(
+        (answer for answer in answers if sample is None or sample in answer.samples), None
+    )
     if chosen is None:
-        numbers = ", ".join(str(number) for answer in answers for number in answer.samples) or "none"
-        raise ArgumentError("sample", f"{sample} does not exist; the samples of this instance are: {numbers}")
+        numbers = (
+            ", ".join(str(number) for answer in answers for number in answer.samples) or "none"
+        )
+        raise ArgumentError(
+            "sample", f"{sample} does not exist; the samples of this instance are: {numbers}"
+        )
     return chosen

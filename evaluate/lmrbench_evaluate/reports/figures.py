@@ -35,7 +35,9 @@ COLOURS = ("#0072b2", "#d55e00", "#007a5a", "#a3487f", "#1f2328")
 MARKERS = "osD^vPX*"
 _STYLE: Any = {
     "font.size": 8,
-    **dict.fromkeys(("axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize"), "medium"),
+    **dict.fromkeys(
+        ("axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize"), "medium"
+    ),
     "text.parse_math": False,  # a model's name may contain dollars
     "pdf.fonttype": 42,  # TrueType: conferences refuse Type 3
     "svg.fonttype": "none",
@@ -80,9 +82,15 @@ def _groups(scores: Sequence[ModelScore]) -> Iterator[tuple[str, Named]]:
     """Yield the scores of each track and setting, with the suffix of their files; empty for a single group."""
     keys = list(dict.fromkeys((score.track, score.setting) for score in scores))
     for number, (track, setting) in enumerate(keys, 1):
-        parts = (track, re.sub(r"[^A-Za-z0-9]+", "-", setting).strip("-")[:40] or f"setting-{number}")
+        parts = (
+            track,
+            re.sub(r"[^A-Za-z0-9]+", "-", setting).strip("-")[:40] or f"setting-{number}",
+        )
         group = [score for score in scores if (score.track, score.setting) == (track, setting)]
-        yield "-".join(("", *parts)) if len(keys) > 1 else "", [(_name(score, group), score) for score in group]
+        yield (
+            "-".join(("", *parts)) if len(keys) > 1 else "",
+            [(_name(score, group), score) for score in group],
+        )
 
 
 def _name(score: ModelScore, scores: Sequence[ModelScore]) -> str:
@@ -113,11 +121,15 @@ def draw_scores(scores: Named) -> Figure | None:
     places, shares = list(range(len(shown))), [score.overall.share(level) for _, score in shown]
     values, *lengths = zip(*(_percent(item.value, item.interval) for item in shares), strict=True)
     main = f"{level} with 95% CI"
-    axes.errorbar(values, places, xerr=lengths, fmt="o", color=COLOURS[0], ms=4, label=main, clip_on=False)
+    axes.errorbar(
+        values, places, xerr=lengths, fmt="o", color=COLOURS[0], ms=4, label=main, clip_on=False
+    )
     for other in levels(score for _, score in scores):
         if other is not level:
             marks = [100 * (score.overall.share(other).value or 0) for _, score in shown]
-            axes.plot(marks, places, "D", color=COLOURS[1], ms=4, fillstyle="none", label=str(other))
+            axes.plot(
+                marks, places, "D", color=COLOURS[1], ms=4, fillstyle="none", label=str(other)
+            )
     axes.grid(axis="x", color="#d0d7de", linewidth=0.5)
     return _with_legend(figure, axes)
 
@@ -133,7 +145,9 @@ def draw_pass_at(scores: Named) -> Figure | None:
         rates, units = score.pass_at(level), len(score.scope)
         ks |= set(rates)
         places = [k * 1.02 ** (number - (len(shown) - 1) / 2) for k in rates]
-        values, *lengths = zip(*(_percent(rate, wilson(rate * units, units)) for rate in rates.values()), strict=True)
+        values, *lengths = zip(
+            *(_percent(rate, wilson(rate * units, units)) for rate in rates.values()), strict=True
+        )
         axes.errorbar(places, values, lengths, markersize=4, elinewidth=0.8, **look)
     axes.set(xscale="log", ylim=(0, 100), xlabel="k (samples)", ylabel=f"pass@k, {level} (%)")
     axes.set_xticks(sorted(ks), [str(k) for k in sorted(ks)])
@@ -143,19 +157,34 @@ def draw_pass_at(scores: Named) -> Figure | None:
 
 def draw_cost(scores: Named) -> Figure | None:
     """Draw the ranking level with its interval over the mean cost of an answer."""
-    shown = [(name, score) for name, score in scores if score.overall.graded and score.spending.answers["cost_usd"]]
+    shown = [
+        (name, score)
+        for name, score in scores
+        if score.overall.graded and score.spending.answers["cost_usd"]
+    ]
     if not shown:
         return None
     figure, axes = _plot()
-    level, costs = scores[0][1].headline, [score.spending.mean("cost_usd") or 0 for _, score in shown]
+    level, costs = (
+        scores[0][1].headline,
+        [score.spending.mean("cost_usd") or 0 for _, score in shown],
+    )
     for (score, look), cost in zip(_looks(shown), costs, strict=True):
         share = score.overall.share(level)
         value, below, above = _percent(share.value, share.interval)
-        axes.errorbar(cost, value, [[below], [above]], linestyle="", markersize=5, elinewidth=0.8, **look)
-    axes.set(ylim=(0, 100), xlabel="mean cost per answer (US dollars)", ylabel=f"{level} (% of instances)")
+        axes.errorbar(
+            cost, value, [[below], [above]], linestyle="", markersize=5, elinewidth=0.8, **look
+        )
+    axes.set(
+        ylim=(0, 100),
+        xlabel="mean cost per answer (US dollars)",
+        ylabel=f"{level} (% of instances)",
+    )
     if 0 < 8 * min(costs) < max(costs):
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if max(costs) < 100 * min(costs) else (1,)))
+        axes.xaxis.set_major_locator(
+            LogLocator(subs=(1, 2, 5) if max(costs) < 100 * min(costs) else (1,))
+        )
         axes.minorticks_off()
         axes.xaxis.set_major_formatter("{x:g}")
     return _with_legend(figure, axes)
@@ -169,8 +198,16 @@ def draw_within(scores: Named, names: Sequence[str], unit: str) -> Figure | None
     """
     level, curves = scores[0][1].headline, []
     for name, score in _with_difficulties(scores):
-        answers = [answer for of in score.answers.values() for answer in of if {*names} <= answer.amounts.keys()]
-        spent = [(sum(map(answer.amounts.__getitem__, names)), reaches(answer.outcome, level)) for answer in answers]
+        answers = [
+            answer
+            for of in score.answers.values()
+            for answer in of
+            if {*names} <= answer.amounts.keys()
+        ]
+        spent = [
+            (sum(map(answer.amounts.__getitem__, names)), reaches(answer.outcome, level))
+            for answer in answers
+        ]
         steps = sorted(amount for amount, is_hit in spent if is_hit)
         if spent and len(steps) == score.overall.reached(level):
             curves.append((name, score, steps, max(spent)[0]))
@@ -178,9 +215,14 @@ def draw_within(scores: Named, names: Sequence[str], unit: str) -> Figure | None
         return None
     figure, axes = _plot()
     most = max(curve[-1] for curve in curves)
-    for (score, look), (_, _, steps, _) in zip(_looks([curve[:2] for curve in curves]), curves, strict=True):
+    for (score, look), (_, _, steps, _) in zip(
+        _looks([curve[:2] for curve in curves]), curves, strict=True
+    ):
         shares = [100 * count / score.overall.total for count in range(len(steps) + 1)]
-        look |= {"markevery": range(1, len(steps) + 1), "markersize": 4}  # no marks at the ends of the axis
+        look |= {
+            "markevery": range(1, len(steps) + 1),
+            "markersize": 4,
+        }  # no marks at the ends of the axis
         axes.plot([0, *steps, most], [*shares, shares[-1]], drawstyle="steps-post", **look)
     axes.set(xlim=(0, most or 1), ylim=(0, 100), xlabel=f"budget per answer ({unit})")
     axes.set_ylabel(f"% {level} within it")
@@ -222,7 +264,9 @@ def _with_legend(figure: Figure, axes: Axes) -> Figure:
     labels = [textwrap.fill(label, 44) for label in labels]
     columns = max(1, min(3, int(54 / (9 + max(map(len, labels))))))  # 9: mark and gap
     figure.set_figheight(
-        figure.get_figheight() + LINE * sum(label.count("\n") + 1 for label in labels[::columns]) + 0.1
+        figure.get_figheight()
+        + LINE * sum(label.count("\n") + 1 for label in labels[::columns])
+        + 0.1
     )
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, labelspacing=0.2)
     return figure
@@ -246,7 +290,9 @@ def _tables(report: ReportData) -> dict[str, pd.DataFrame]:
         model = _name(score, report.scores)
         for name, tally in sorted(score.categories.items()):
             value = 100 * (tally.share(score.headline).value or 0) if tally.graded else None
-            categories.append({"Category": name, "n": tally.instances, "Model": model, "value": value})
+            categories.append(
+                {"Category": name, "n": tally.instances, "Model": model, "value": value}
+            )
     pairs = [
         {
             "Level": str(pair.level),
@@ -263,7 +309,9 @@ def _tables(report: ReportData) -> dict[str, pd.DataFrame]:
     frames = {"scores": pd.DataFrame(scores), "differences": pd.DataFrame(pairs)}
     if categories:
         frame = pd.DataFrame(categories)
-        wide = frame.pivot_table(index=["Category", "n"], columns="Model", values="value", sort=False, dropna=False)
+        wide = frame.pivot_table(
+            index=["Category", "n"], columns="Model", values="value", sort=False, dropna=False
+        )
         frames["categories"] = wide.dropna(how="all").sort_index().reset_index()
     return {name: frame for name, frame in frames.items() if len(frame)}
 

@@ -77,11 +77,16 @@ def compare_pairs(scores: Sequence[ModelScore], names: Sequence[str]) -> list[Pa
     for level in Level:
         pairs = [
             pair
-            for (one, first), (other, second) in itertools.combinations(zip(scores, names, strict=True), 2)
-            if one.track == other.track and (pair := compare(one, other, first, second, level)).instances >= MIN_SHARED
+            for (one, first), (other, second) in itertools.combinations(
+                zip(scores, names, strict=True), 2
+            )
+            if one.track == other.track
+            and (pair := compare(one, other, first, second, level)).instances >= MIN_SHARED
         ]
         p_values = holm([pair.p for pair in pairs])
-        adjusted += (dataclasses.replace(pair, p_holm=p) for pair, p in zip(pairs, p_values, strict=True))
+        adjusted += (
+            dataclasses.replace(pair, p_holm=p) for pair, p in zip(pairs, p_values, strict=True)
+        )
     return adjusted
 
 

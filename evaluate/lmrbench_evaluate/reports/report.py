@@ -74,7 +74,15 @@ class Report(ReportData):
 
     def to_csv(self) -> str:
         """Return one CSV row per answer, for a spreadsheet."""
-        header = ["run", "model_name_or_path", "setting", "track", "instance_id", "category", "sample"]
+        header = [
+            "run",
+            "model_name_or_path",
+            "setting",
+            "track",
+            "instance_id",
+            "category",
+            "sample",
+        ]
         header += [*map(str, Level), "status", "core_status", "judge", "difficulty", *NAMES]
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
@@ -86,7 +94,13 @@ class Report(ReportData):
                     levels = (int(reaches(answer.outcome, level)) for level in Level)
                     verdict = *levels, answer.status, answer.core_status, answer.judged or ""
                     numbers = (answer.amounts.get(name, "") for name in NAMES)
-                    row = *names, answer.sample, *verdict, score.difficulties.get(instance, ""), *numbers
+                    row = (
+                        *names,
+                        answer.sample,
+                        *verdict,
+                        score.difficulties.get(instance, ""),
+                        *numbers,
+                    )
                     writer.writerow(map(csv_cell, row))
         return out.getvalue()
 
@@ -115,7 +129,9 @@ class Report(ReportData):
         if path.suffix == ".json":
             text = json.dumps(self.to_dict(), indent=2) + "\n"
         else:
-            text = {".md": self.to_markdown, ".csv": self.to_csv, ".html": self.to_html}[path.suffix]()
+            text = {".md": self.to_markdown, ".csv": self.to_csv, ".html": self.to_html}[
+                path.suffix
+            ]()
         if not replace:
             _check_is_report(path, text[: FORMS[path.suffix]].encode())
         write_atomically(path, text)
@@ -183,7 +199,9 @@ def make_report(
     names = [column(score, scores) for score in scores]
     pairs = compare_pairs(scores, names) if len(scores) <= MAX_COMPARED else []
     agreement = measure_agreement(annotations, scores) if annotations is not None else None
-    return Report(paths, facts, scores, pairs, judge_model, agreement, bad_annotations, annotations or ())
+    return Report(
+        paths, facts, scores, pairs, judge_model, agreement, bad_annotations, annotations or ()
+    )
 
 
 def _check_datasets(paths: Sequence[Path], facts: Sequence[dict[str, Any]]) -> None:
@@ -191,7 +209,9 @@ def _check_datasets(paths: Sequence[Path], facts: Sequence[dict[str, Any]]) -> N
     named: dict[tuple[str, str], str] = {}
     for path, run in zip(paths, facts, strict=True):
         config, sha256 = run.get("config", FUNCTION), run["dataset_sha256"]
-        where = f"{path} is on {config} of {run['dataset']} {run['benchmark_version']} ({sha256[:12]})"
+        where = (
+            f"{path} is on {config} of {run['dataset']} {run['benchmark_version']} ({sha256[:12]})"
+        )
         named.setdefault((config, sha256), where)
     if len(named) > 1:
         raise InputError(f"only runs on the same rows can be compared: {', '.join(named.values())}")
@@ -205,7 +225,9 @@ def _run_line(facts: Mapping[str, Any]) -> str:
     )
     incomplete = "" if facts.get("complete") else ", **incomplete**"
     official = "" if facts["official_sandbox"] else " (not for a leaderboard)"
-    seeds = f", {plural(facts['fresh_seed_count'], 'fresh seed')}" if facts["fresh_seed_count"] else ""
+    seeds = (
+        f", {plural(facts['fresh_seed_count'], 'fresh seed')}" if facts["fresh_seed_count"] else ""
+    )
     return (
         f"{dataset}, sandbox {escape(facts['sandbox'])}{official}{seeds}, "
         f"harness {escape(facts['harness_version'])}, {escape(facts['started_at'])}{incomplete}"
@@ -219,5 +241,11 @@ def _pair_dict(pair: Pair) -> dict[str, Any]:
 
 
 def _agreement_dict(agreement: Agreement) -> dict[str, Any]:
-    confusion = [{"people": a, "judge": b, "answers": n} for (a, b), n in sorted(agreement.confusion.items())]
-    return {**vars(agreement), "pairs": [pair.as_dict() for pair in agreement.pairs], "confusion": confusion}
+    confusion = [
+        {"people": a, "judge": b, "answers": n} for (a, b), n in sorted(agreement.confusion.items())
+    ]
+    return {
+        **vars(agreement),
+        "pairs": [pair.as_dict() for pair in agreement.pairs],
+        "confusion": confusion,
+    }

@@ -42,7 +42,12 @@ def summary_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of the levels of each model: share, number, interval."""
     several = len({score.run for score in scores}) > 1
     shown = levels(scores)
-    header = [*(["run"] if several else []), "model", "track", *(name for level in shown for name in (level, "95%"))]
+    header = [
+        *(["run"] if several else []),
+        "model",
+        "track",
+        *(name for level in shown for name in (level, "95%")),
+    ]
     rows = []
     for score in scores:
         cells = [score.run] if several else []
@@ -51,7 +56,9 @@ def summary_table(scores: Sequence[ModelScore]) -> Table:
         for level in shown:
             share = score.overall.share(level)
             # Where nothing was graded, no answer failed either.
-            cells += [share.fraction, share.bounds] if score.overall.graded else ["nothing graded", "-"]
+            cells += (
+                [share.fraction, share.bounds] if score.overall.graded else ["nothing graded", "-"]
+            )
         rows.append(cells)
     return [str(name) for name in header], rows
 
@@ -75,17 +82,26 @@ def method_table(scores: Sequence[ModelScore]) -> Table:
 
 def reading_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of altered choices: read from the paper, recited as published, or neither."""
-    shares = {name: lambda score, kinds=kinds: score.reading(*kinds) for name, kinds in READ.items()}
+    shares = {
+        name: lambda score, kinds=kinds: score.reading(*kinds) for name, kinds in READ.items()
+    }
     return _share_table(scores, [score for score in scores if score.has_readings], shares)
 
 
 def _share_table(
-    scores: Sequence[ModelScore], shown: Sequence[ModelScore], shares: Mapping[str, Callable[[ModelScore], Share]]
+    scores: Sequence[ModelScore],
+    shown: Sequence[ModelScore],
+    shares: Mapping[str, Callable[[ModelScore], Share]],
 ) -> Table:
     rows = []
     for score in shown:
         values = [share(score) for share in shares.values()]
-        rows.append([column(score, scores), *(cell for share in values for cell in (share.fraction, share.bounds))])
+        rows.append(
+            [
+                column(score, scores),
+                *(cell for share in values for cell in (share.fraction, share.bounds)),
+            ]
+        )
     return ["model", *(cell for title in shares for cell in (title, "95%"))], rows
 
 
@@ -107,7 +123,16 @@ def settled_table(scores: Sequence[ModelScore]) -> Table:
                     *(Share(*groups[truth]).fraction for truth in (True, False)),
                 ]
             )
-    header = ["model", "settled", "95%", "chance", "reciting", "corrected", "published is true", "other is true"]
+    header = [
+        "model",
+        "settled",
+        "95%",
+        "chance",
+        "reciting",
+        "corrected",
+        "published is true",
+        "other is true",
+    ]
     return header, rows
 
 
@@ -120,15 +145,28 @@ def pass_at_table(scores: Sequence[ModelScore]) -> Table:
         for level in levels(scores):
             rates, units = score.pass_at(level), len(score.scope)
             ends = {k: f" ({bounds(wilson(rate * units, units))})" for k, rate in rates.items()}
-            rows.append([column(score, scores), str(level), *(percent(rates.get(k)) + ends.get(k, "") for k in ks)])
+            rows.append(
+                [
+                    column(score, scores),
+                    str(level),
+                    *(percent(rates.get(k)) + ends.get(k, "") for k in ks),
+                ]
+            )
     return ["model", "level", *(f"k = {k}" for k in ks)], rows
 
 
 def outcome_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of outcomes: each answer counts once, by its level or the status of its core cases."""
     best = [Level.ROBUST] if on_methods(scores) else list(Level)
-    shown = [name for name in OUTCOMES if name in best or any(score.overall.outcomes[name] for score in scores)]
-    rows = [[column(score, scores), *(str(score.overall.outcomes[name]) for name in shown)] for score in scores]
+    shown = [
+        name
+        for name in OUTCOMES
+        if name in best or any(score.overall.outcomes[name] for score in scores)
+    ]
+    rows = [
+        [column(score, scores), *(str(score.overall.outcomes[name]) for name in shown)]
+        for score in scores
+    ]
     return ["model", *(words(scores).get(name, name) for name in shown)], rows
 
 
@@ -136,7 +174,9 @@ def cross_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of the judge's categories by outcome: do tests and judge agree?"""
     rows = []
     for score in scores:
-        pairs = Counter((answer.outcome, answer.judged) for items in score.answers.values() for answer in items)
+        pairs = Counter(
+            (answer.outcome, answer.judged) for items in score.answers.values() for answer in items
+        )
         for name in OUTCOMES if score.overall.has_category else ():
             counts = [pairs[name, category] for category in BEST_FIRST]
             if total := sum(count for (outcome, _), count in pairs.items() if outcome == name):
@@ -159,8 +199,15 @@ def spending_table(scores: Sequence[ModelScore]) -> Table:
         cells = [NAMES[name].show(spending.mean(name)) for name in named]
         if has_cost:
             answers = spending.answers["cost_usd"]
-            cells.append(f"{spending.sums['cost_usd']:.2f} for {plural(answers, 'answer')}" if answers else "-")
-            cells += [NAMES["cost_usd"].show(spending.per_success("cost_usd", level)) for level in levels(scores)]
+            cells.append(
+                f"{spending.sums['cost_usd']:.2f} for {plural(answers, 'answer')}"
+                if answers
+                else "-"
+            )
+            cells += [
+                NAMES["cost_usd"].show(spending.per_success("cost_usd", level))
+                for level in levels(scores)
+            ]
         rows.append([column(score, scores), *cells])
     return header, rows
 
@@ -169,7 +216,12 @@ def judge_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of the judge's categories with shares (see `scores`), and of answers without one."""
     judged = [score for score in scores if score.overall.judged]
     reasons = sorted({reason for score in judged for reason in score.overall.not_judged})
-    without = [*(f"{NOT_JUDGED}{reason}" for reason in reasons), "missing, malformed", "judge errors", "not asked"]
+    without = [
+        *(f"{NOT_JUDGED}{reason}" for reason in reasons),
+        "missing, malformed",
+        "judge errors",
+        "not asked",
+    ]
     header = ["model", *BEST_FIRST, *(f"{name} share" for name in BEST_FIRST), *without]
     rows = []
     for score in judged:
@@ -186,7 +238,9 @@ def category_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of reproduced instances by category, with the number of robust ones."""
     names = sorted({name for score in scores for name in score.categories})
     header = ["category", *(column(score, scores) for score in scores)]
-    return header, [[name, *(_cell(score.categories.get(name)) for score in scores)] for name in names]
+    return header, [
+        [name, *(_cell(score.categories.get(name)) for score in scores)] for name in names
+    ]
 
 
 def instance_table(scores: Sequence[ModelScore]) -> Table:
@@ -194,7 +248,9 @@ def instance_table(scores: Sequence[ModelScore]) -> Table:
     names = sorted({name for score in scores for name in score.answers})
     header = ["instance", *(column(score, scores) for score in scores)]
     used = words(scores)
-    return header, [[name, *(mark(score.instances.get(name), used) for score in scores)] for name in names]
+    return header, [
+        [name, *(mark(score.instances.get(name), used) for score in scores)] for name in names
+    ]
 
 
 def pair_table(pairs: Sequence[Pair], level: Level) -> Table:
@@ -209,7 +265,17 @@ def pair_table(pairs: Sequence[Pair], level: Level) -> Table:
         for pair in pairs
         if pair.level is level
     ]
-    return ["first", "second", "instances", "first better", "second better", "points", "95%", "p", "p (Holm)"], rows
+    return [
+        "first",
+        "second",
+        "instances",
+        "first better",
+        "second better",
+        "points",
+        "95%",
+        "p",
+        "p (Holm)",
+    ], rows
 
 
 def agreement_tables(agreement: Agreement) -> list[tuple[str, Table]]:
@@ -218,7 +284,15 @@ def agreement_tables(agreement: Agreement) -> list[tuple[str, Table]]:
     def value(number: float | None) -> str:
         return "-" if number is None else f"{number:.3f}"
 
-    header = ["pair", "answers", "agreement", "Cohen's kappa", "CC / not-CC agreement", "its kappa", "CC against LI"]
+    header = [
+        "pair",
+        "answers",
+        "agreement",
+        "Cohen's kappa",
+        "CC / not-CC agreement",
+        "its kappa",
+        "CC against LI",
+    ]
     rows = [
         [
             f"{item.first} - {item.second}",
@@ -231,7 +305,10 @@ def agreement_tables(agreement: Agreement) -> list[tuple[str, Table]]:
         ]
         for item in agreement.pairs
     ]
-    return [("Agreement", (header, rows)), ("People against the judge", confusion_table(agreement.confusion))]
+    return [
+        ("Agreement", (header, rows)),
+        ("People against the judge", confusion_table(agreement.confusion)),
+    ]
 
 
 def confusion_table(confusion: Counter[tuple[str, str]]) -> Table:
@@ -258,7 +335,9 @@ def mark(tally: Tally | None, words: Mapping[str, str] = WORDS) -> str:
         missing = tally.outcomes[MISSING]
         if missing == tally.total:
             return MISSING
-        return _fraction(tally, tally.total - missing) + (f", {missing} {MISSING}" if missing else "")
+        return _fraction(tally, tally.total - missing) + (
+            f", {missing} {MISSING}" if missing else ""
+        )
     [name] = tally.outcomes
     judged = next((label for label in tally.judged if label in BEST_FIRST), "")
     return f"{words.get(name, name)} {judged}".strip()
@@ -270,4 +349,6 @@ def _cell(tally: Tally | None) -> str:
 
 def _fraction(tally: Tally, whole: int) -> str:
     """Return the reproduced rows of those present, with robust ones in brackets if that number differs."""
-    return f"{tally.reproduced}/{whole}" + (f" ({tally.robust})" if tally.robust != tally.reproduced else "")
+    return f"{tally.reproduced}/{whole}" + (
+        f" ({tally.robust})" if tally.robust != tally.reproduced else ""
+    )

@@ -74,9 +74,13 @@ class ModelScore:
     def _tally(self, name: str) -> Tally:
         answers = self.answers.get(name, [])
         tally = Tally(
-            Counter(answer.outcome for answer in answers), Counter(a.judged for a in answers if a.judged), instances=1
+            Counter(answer.outcome for answer in answers),
+            Counter(a.judged for a in answers if a.judged),
+            instances=1,
         )
-        tally.nothing_to_judge = sum(answer.status == Status.MALFORMED and not answer.judged for answer in answers)
+        tally.nothing_to_judge = sum(
+            answer.status == Status.MALFORMED and not answer.judged for answer in answers
+        )
         tally.votes_lost = sum(answer.votes_lost > 0 for answer in answers)
         if missing := self.samples - len(answers):
             tally.outcomes[MISSING] = missing
@@ -109,7 +113,11 @@ class ModelScore:
         """The scores on the rows of each difficulty; empty if all rows have one difficulty or none."""
         parts = []
         for difficulty in DIFFICULTIES:
-            scope = {name: kind for name, kind in self.scope.items() if self.difficulties.get(name) == difficulty}
+            scope = {
+                name: kind
+                for name, kind in self.scope.items()
+                if self.difficulties.get(name) == difficulty
+            }
             if 0 < len(scope) < len(self.scope):
                 answers = {name: items for name, items in self.answers.items() if name in scope}
                 parts.append(replace(self, scope=scope, answers=answers, part=difficulty))
@@ -125,7 +133,12 @@ class ModelScore:
         """Sort key: the track, then the best score first (`lmrbench_data.base.proportions`)."""
         tally, total = self.overall, self.overall.total
         track = TRACK_ORDER.index(self.track) if self.track in TRACK_ORDER else len(TRACK_ORDER)
-        return track, *ranking_key(self.track, tally.reproduced / total, tally.robust / total), self.model, self.setting
+        return (
+            track,
+            *ranking_key(self.track, tally.reproduced / total, tally.robust / total),
+            self.model,
+            self.setting,
+        )
 
     @property
     def is_on_methods(self) -> bool:
@@ -134,7 +147,9 @@ class ModelScore:
 
     def parts(self, key: str) -> Share:
         """Return the share of `functions` or `experiments` of methods that passed, over all graded answers."""
-        return Share.clustered((name, passed) for name, answer in self._graded() for passed in getattr(answer, key))
+        return Share.clustered(
+            (name, passed) for name, answer in self._graded() for passed in getattr(answer, key)
+        )
 
     @property
     def has_readings(self) -> bool:
@@ -147,7 +162,9 @@ class ModelScore:
         Choices of one paper resemble each other, so an interval counts papers.
         """
         return Share.clustered(
-            (paper_of(name), kind in readings) for name, answer in self._graded() for kind in answer.readings
+            (paper_of(name), kind in readings)
+            for name, answer in self._graded()
+            for kind in answer.readings
         )
 
     @property
@@ -157,7 +174,9 @@ class ModelScore:
 
     def settled(self) -> Share:
         """Return the share of open choices that were settled, over all graded answers; an interval counts papers."""
-        return Share.clustered((paper_of(name), hit) for name, answer in self._graded() for hit, *_ in answer.settled)
+        return Share.clustered(
+            (paper_of(name), hit) for name, answer in self._graded() for hit, *_ in answer.settled
+        )
 
     @property
     def open_choices(self) -> list[SettledChoice]:
@@ -175,7 +194,11 @@ class ModelScore:
             return {}
         ks = [*(k for k in PASS_AT if k < self.samples), self.samples]
         tallies = self.instances.values()
-        return {k: sum(pass_at_k(tally.total, tally.reached(level), k) for tally in tallies) / len(tallies) for k in ks}
+        return {
+            k: sum(pass_at_k(tally.total, tally.reached(level), k) for tally in tallies)
+            / len(tallies)
+            for k in ks
+        }
 
     def as_dict(self) -> dict[str, Any]:
         """Return all numbers, for report.json."""
@@ -190,16 +213,29 @@ class ModelScore:
             "spending": self.spending.as_dict(),
             "cut_at_token_limit": self.spending.cut,
             "overall": self.overall.as_dict(),
-            **({key: share_dict(self.parts(key)) for key in METHOD_KEYS} if self.is_on_methods else {}),
+            **(
+                {key: share_dict(self.parts(key)) for key in METHOD_KEYS}
+                if self.is_on_methods
+                else {}
+            ),
             **({"reading": readings} if self.has_readings else {}),
             **({"settled": _settled(self)} if self.open_choices else {}),
             "pass_at_k": {
-                str(level): {str(k): round(value, 4) for k, value in self.pass_at(level).items()} for level in Level
+                str(level): {str(k): round(value, 4) for k, value in self.pass_at(level).items()}
+                for level in Level
             },
-            "categories": {name: tally.as_dict() for name, tally in sorted(self.categories.items())},
+            "categories": {
+                name: tally.as_dict() for name, tally in sorted(self.categories.items())
+            },
             "instances": {name: dict(tally.outcomes) for name, tally in self.instances.items()},
-            "judged": {name: dict(tally.judged) for name, tally in self.instances.items() if tally.judged},
-            **({"by_difficulty": by} if (by := {part.part: part.as_dict() for part in self.by_difficulty}) else {}),
+            "judged": {
+                name: dict(tally.judged) for name, tally in self.instances.items() if tally.judged
+            },
+            **(
+                {"by_difficulty": by}
+                if (by := {part.part: part.as_dict() for part in self.by_difficulty})
+                else {}
+            ),
         }
 
 
@@ -226,10 +262,15 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
         if instance in facts["scope"]:
             key = AnswerKey.of(row)
             answer = ScoredAnswer.of(row, judgements.get(key.question), metadata.get(key.row))
-            by_instance = by_model.setdefault((row["model_name_or_path"], row["setting"], row["track"]), {})
+            by_instance = by_model.setdefault(
+                (row["model_name_or_path"], row["setting"], row["track"]), {}
+            )
             by_instance.setdefault(instance, []).append(answer)
     for names, answers in sorted(by_model.items()):
-        in_order = {instance: sorted(items, key=lambda answer: answer.sample) for instance, items in answers.items()}
+        in_order = {
+            instance: sorted(items, key=lambda answer: answer.sample)
+            for instance, items in answers.items()
+        }
         complete, difficulties = bool(facts.get("complete")), facts["difficulties"]
         yield ModelScore(name, path, *names, facts["scope"], in_order, complete, difficulties)
 
@@ -268,5 +309,8 @@ def _settled(score: ModelScore) -> dict[str, Any]:
         "chance": round(chance(choices), 4),
         "reciting": round(reciting(choices), 4),
         "corrected": None if (beyond := corrected(choices)) is None else round(beyond, 4),
-        "by_truth": {"published": share_dict(Share(*groups[True])), "other": share_dict(Share(*groups[False]))},
+        "by_truth": {
+            "published": share_dict(Share(*groups[True])),
+            "other": share_dict(Share(*groups[False])),
+        },
     }

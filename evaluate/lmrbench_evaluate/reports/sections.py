@@ -85,16 +85,22 @@ def warnings(report: ReportData) -> list[str]:
             lines.append(f"{score.name}: {cut} cut at the token limit; raise --max-tokens.")
     if lost := sum(score.overall.votes_lost for score in report.scores):
         what = "category rests" if lost == 1 else "categories rest"
-        lines.append(f"{lost} {what} on fewer votes than the judge was asked for: the other requests failed.")
+        lines.append(
+            f"{lost} {what} on fewer votes than the judge was asked for: the other requests failed."
+        )
     if searching := sum(score.searching for score in report.scores):
         what = f"{plural(searching, 'answer')} {'holds' if searching == 1 else 'hold'} numbers of the paper's tables"
         lines.append(
             f"{what} (`searches_table`), so the code can search for the options: it reproduces and settles nothing."
         )
-    pairs = (pair for pair in itertools.combinations(report.scores, 2) if pair[0].track == pair[1].track)
+    pairs = (
+        pair for pair in itertools.combinations(report.scores, 2) if pair[0].track == pair[1].track
+    )
     most = max((len(one.scope.keys() & other.scope.keys()) for one, other in pairs), default=0)
     if 0 < most < MIN_SHARED:
-        lines.append(f"no paired comparison: models share {plural(most, 'instance')}, fewer than {MIN_SHARED}.")
+        lines.append(
+            f"no paired comparison: models share {plural(most, 'instance')}, fewer than {MIN_SHARED}."
+        )
     return lines
 
 
@@ -105,12 +111,16 @@ def explanations(report: ReportData) -> list[str]:
     if not report.benchmark:
         lines.append(COMPARABILITY)
     if any(score.overall.outcomes[Level.REPRODUCED] for score in scores):
-        lines.append("Core only: reproduced but not robust. Other outcomes are the status of the core cases.")
+        lines.append(
+            "Core only: reproduced but not robust. Other outcomes are the status of the core cases."
+        )
     lines.append(
         "Shares are of all instances in the scope; an instance without a prediction counts as not passed. Graded "
         "answers exclude missing predictions and infra errors. Intervals are Wilson's 95% intervals."
     )
-    if any(tally.reproduced != tally.robust for score in scores for tally in score.categories.values()):
+    if any(
+        tally.reproduced != tally.robust for score in scores for tally in score.categories.values()
+    ):
         lines.append("2/3 (1) means that 2 of 3 are reproduced, and 1 of these is robust.")
     lines += _about_readings(with_difficulties(scores))
     if any(score.samples > 1 for score in scores):
@@ -121,7 +131,9 @@ def explanations(report: ReportData) -> list[str]:
     answered = {name for score in scores for name in score.answers}
     unanswered = sorted({name for score in scores for name in score.scope} - answered)
     if unanswered:
-        lines.append(f"No model answered {plural(len(unanswered), 'instance')}: {join_names(unanswered, MAX_NAMED)}.")
+        lines.append(
+            f"No model answered {plural(len(unanswered), 'instance')}: {join_names(unanswered, MAX_NAMED)}."
+        )
     if any(score.spending.answers["cost_usd"] for score in scores):
         lines.append(
             "Dollars per reproduced or robust instance: the cost of all answers, including wrong ones, divided by the "
@@ -148,7 +160,9 @@ def _about_readings(scores: Sequence[ModelScore]) -> Iterator[str]:
     """Say in a line per model how it decided the altered choices, and how many open ones it settled."""
     for score in scores:
         if score.has_readings:
-            shares = ", ".join(f"{name} {score.reading(*readings).percent}" for name, readings in READ.items())
+            shares = ", ".join(
+                f"{name} {score.reading(*readings).percent}" for name, readings in READ.items()
+            )
             yield f"{score.name}: {shares} of the altered choices. Intervals count papers."
         if choices := score.open_choices:
             rows = f" of {ROWS[score.difficulty]}" if score.difficulty else ""
@@ -177,22 +191,34 @@ def _about_people(report: ReportData) -> Iterator[str]:
 FAILURES = ["instance", "model", "outcome", "why"]
 
 
-def failures(path: Path, models: Collection[tuple[str, str, str]] | None = None) -> Iterator[list[str]]:
+def failures(
+    path: Path, models: Collection[tuple[str, str, str]] | None = None
+) -> Iterator[list[str]]:
     """Yield instance, model, outcome and first fault for each result that is not robust, of these `ModelScore.key`s."""
     for row in RunFolder(path).rows():
-        if models is not None and (row["model_name_or_path"], row["setting"], row["track"]) not in models:
+        if (
+            models is not None
+            and (row["model_name_or_path"], row["setting"], row["track"]) not in models
+        ):
             continue
         if (name := outcome(row["status"], row["core_status"])) != Level.ROBUST:
             reason = first_reason(row).partition("\n")[0]
             if row.get("memorised"):
                 reason = f"passes the published seeds and fails fresh ones (memorised outputs?): {reason}"
-            yield [row["instance_id"], row["model_name_or_path"], score_tables.WORDS.get(name, name), reason[:200]]
+            yield [
+                row["instance_id"],
+                row["model_name_or_path"],
+                score_tables.WORDS.get(name, name),
+                reason[:200],
+            ]
 
 
 def first_reason(row: ResultRow) -> str:
     """Return the first fault of a result row: the case that decided its outcome, with its difference."""
     core = row["core_status"] != Status.PASSED
     status = row["core_status"] if core else row["status"]
-    decided = (case for case in row["cases"] if case["status"] == status and (case["core"] or not core))
+    decided = (
+        case for case in row["cases"] if case["status"] == status and (case["core"] or not core)
+    )
     case = next(decided, None)
     return f"{case['name']}, seed {case['seed']}: {case['detail']}" if case else str(row["detail"])

@@ -89,9 +89,15 @@ def read_numbers(metadata: Any) -> dict[str, float]:
 
 def in_words(amounts: Mapping[str, float]) -> str:
     """Print the numbers of one answer on a line; empty without any."""
-    shown = (f"{number.show(amounts[name])} {number.title}" for name, number in NAMES.items() if name in amounts)
+    shown = (
+        f"{number.show(amounts[name])} {number.title}"
+        for name, number in NAMES.items()
+        if name in amounts
+    )
     return " · ".join(shown)
 
 
 def _is_amount(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX_AMOUNT
+    return (
+        isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX_AMOUNT
+    )

@@ -33,10 +33,14 @@ def permutation(differences: Sequence[int]) -> float:
         larger.update({total - size: count for total, count in sums.items()})
         sums = larger
     seen = abs(sum(differences))
-    return float(Fraction(sum(count for total, count in sums.items() if abs(total) >= seen), sums.total()))
+    return float(
+        Fraction(sum(count for total, count in sums.items() if abs(total) >= seen), sums.total())
+    )
 
 
-def paired_interval(differences: Sequence[float], p: float, level: float = 0.95) -> tuple[float, float]:
+def paired_interval(
+    differences: Sequence[float], p: float, level: float = 0.95
+) -> tuple[float, float]:
     """Return an interval of the mean of paired differences, each of which is one independent unit.
 
     It is the normal interval after half a unit was added on either side, of the root mean square of the units that

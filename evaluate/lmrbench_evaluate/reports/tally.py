@@ -50,10 +50,15 @@ class ScoredAnswer(NamedTuple):
     """Whether its reply was cut at the token limit."""
 
     @classmethod
-    def of(cls, row: Mapping[str, Any], judgement: Judgement | None, metadata: Any = None) -> "ScoredAnswer":
+    def of(
+        cls, row: Mapping[str, Any], judgement: Judgement | None, metadata: Any = None
+    ) -> "ScoredAnswer":
         """Score a result row; `metadata` is that of its prediction."""
         choices = counted_choices(row)
-        parts = {key: tuple(part["status"] == Status.PASSED for part in row.get(key, ())) for key in METHOD_KEYS}
+        parts = {
+            key: tuple(part["status"] == Status.PASSED for part in row.get(key, ()))
+            for key in METHOD_KEYS
+        }
         return cls(
             row["sample"],
             row["status"],
@@ -142,7 +147,11 @@ class Tally:
     @property
     def not_judged(self) -> dict[str, int]:
         """Number of rows that cannot be shown to a judge, by reason."""
-        reasons = ((name.removeprefix(NOT_JUDGED), count) for name, count in self.judged.items() if NOT_JUDGED in name)
+        reasons = (
+            (name.removeprefix(NOT_JUDGED), count)
+            for name, count in self.judged.items()
+            if NOT_JUDGED in name
+        )
         return dict(sorted(reasons))
 
     @property
@@ -161,7 +170,10 @@ class Tally:
             "total": self.total,
             "graded": self.graded,
             **{
-                str(level): {**share_dict(self.share(level)), "share_of_graded": _rounded(Share(count, self.graded))}
+                str(level): {
+                    **share_dict(self.share(level)),
+                    "share_of_graded": _rounded(Share(count, self.graded)),
+                }
                 for level, count in ((level, self.reached(level)) for level in Level)
             },
             "outcomes": {name: self.outcomes[name] for name in OUTCOMES if self.outcomes[name]},
@@ -177,7 +189,9 @@ class Tally:
             "nothing_to_judge": self.nothing_to_judge,
             "votes_lost": self.votes_lost,
             "unjudged": self.unjudged,
-            "shares": {name: _rounded(Share(self.judged[name], self.judge_base)) for name in BEST_FIRST},
+            "shares": {
+                name: _rounded(Share(self.judged[name], self.judge_base)) for name in BEST_FIRST
+            },
         }
 
 

@@ -57,7 +57,9 @@ def zygote_arguments(program: bytes) -> list[str]:
     return ["-c", _LOADER, str(len(program))]
 
 
-def zygote_message(workspace: bytes, modules: Sequence[str], work: str, rlimits: Mapping[str, int]) -> bytes:
+def zygote_message(
+    workspace: bytes, modules: Sequence[str], work: str, rlimits: Mapping[str, int]
+) -> bytes:
     """Return the message by which a zygote takes a job."""
     head = {"modules": [*modules], "work": work, "rlimits": rlimits, "size": len(workspace)}
     return json.dumps(head).encode("ascii") + b"\n" + workspace

@@ -64,7 +64,9 @@ def _node(value: Any, arrays: list[bytes], depth: int) -> Any:
         items = [_node(item, arrays, depth + 1) for item in value]
         return {"set": sorted(items, key=json.dumps)}
     if isinstance(value, dict):
-        pairs = [[_node(k, arrays, depth + 1), _node(v, arrays, depth + 1)] for k, v in dict.items(value)]
+        pairs = [
+            [_node(k, arrays, depth + 1), _node(v, arrays, depth + 1)] for k, v in dict.items(value)
+        ]
         return {"dict": pairs}
     if torch is not None and isinstance(value, torch.Tensor):
         return _tensor(torch, value, arrays)
@@ -73,7 +75,9 @@ def _node(value: Any, arrays: list[bytes], depth: int) -> Any:
     if pandas is not None and isinstance(value, pandas.DataFrame):
         names = _part("column names", value.columns.dtype, list(value.columns), arrays, depth)
         series = [_series(value.iloc[:, i], arrays, depth) for i in range(value.shape[1])]
-        return {"frame": {"columns": names, "index": _index(value, arrays, depth), "series": series}}
+        return {
+            "frame": {"columns": names, "index": _index(value, arrays, depth), "series": series}
+        }
     if pandas is not None and isinstance(value, pandas.Series):
         return _series(value, arrays, depth)
     raise UnsupportedOutput(f"output of type {type(value).__module__}.{type(value).__qualname__}")

@@ -9,7 +9,11 @@ from typing import Any, TypeVar
 Case = TypeVar("Case", bound=Callable[..., Any])
 
 #: Attributes of a case with its comparison, its level and its place in a method; read when outputs are recorded.
-COMPARISON_ATTRIBUTE, CORE_ATTRIBUTE, METHOD_ATTRIBUTE = "lmrbench_comparison", "lmrbench_core", "lmrbench_method"
+COMPARISON_ATTRIBUTE, CORE_ATTRIBUTE, METHOD_ATTRIBUTE = (
+    "lmrbench_comparison",
+    "lmrbench_core",
+    "lmrbench_method",
+)
 
 
 def core(case: Case) -> Case:
@@ -52,7 +56,11 @@ def compare(
 
     def mark(case: Case) -> Case:
         # Identity, not equality, because a tolerance of 0 is a declaration too.
-        given = {key: value for key, value in declared.items() if value is not None and value is not False}
+        given = {
+            key: value
+            for key, value in declared.items()
+            if value is not None and value is not False
+        }
         setattr(case, COMPARISON_ATTRIBUTE, given)
         return case
 

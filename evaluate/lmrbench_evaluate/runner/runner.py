@@ -94,7 +94,9 @@ def main(work: str, run_together: Callable[[list[Run]], Iterator[Result]]) -> No
     stream = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     threads = plan.get("threads", 1)
-    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads)))
+    os.environ.update(
+        dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads))
+    )
     # A sandbox may have fewer cores than the threads that tested code asks for; they must not spin.
     os.environ["OMP_WAIT_POLICY"] = "passive"
     sys.dont_write_bytecode = True
@@ -199,7 +201,11 @@ def send(stream: BinaryIO, case: str, seed: int, kind: str, payload: Data) -> No
 
 
 def in_child(
-    stream: BinaryIO, limit: Limit, runs: list[Run], produce: Callable[[list[Run]], Iterator[Result]], plan: Any
+    stream: BinaryIO,
+    limit: Limit,
+    runs: list[Run],
+    produce: Callable[[list[Run]], Iterator[Result]],
+    plan: Any,
 ) -> list[Result]:
     """Produce the results of some runs in a forked child that knows nothing of the plan.
 
@@ -233,7 +239,10 @@ def in_child(
     # A child may leave the rest to the next one, but not within a result; and nothing may follow the last result.
     if not sent and (len(results) == len(runs) or (results and status == 0)):
         return results
-    facts: dict[str, object] = {"signal": -status if status < 0 else None, "exit": status if status >= 0 else None}
+    facts: dict[str, object] = {
+        "signal": -status if status < 0 else None,
+        "exit": status if status >= 0 else None,
+    }
     if len(sent) >= RESULT_BYTES:
         facts["reason"] = f"returned more than {RESULT_BYTES} bytes"
     facts["oom"] = cgroup.oom_kills() > kills_before
@@ -257,7 +266,9 @@ def take_results(sent: bytearray, most: int) -> list[Result]:
     return results
 
 
-def child(cpu_s: int, wall: float, produce: Callable[[], Iterator[Result]], result_fd: int, log_fd: int) -> NoReturn:
+def child(
+    cpu_s: int, wall: float, produce: Callable[[], Iterator[Result]], result_fd: int, log_fd: int
+) -> NoReturn:
     """Send results and exit."""
     try:
         os.setsid()
@@ -370,7 +381,9 @@ def describe(error: BaseException) -> bytes:
         message = str(error)[:2000]
     except BaseException:
         message = "(its message cannot be shown)"
-    return json.dumps({"type": type(error).__name__, "message": message, "frames": frames}).encode("ascii")
+    return json.dumps({"type": type(error).__name__, "message": message, "frames": frames}).encode(
+        "ascii"
+    )
 
 
 def collect(pid: int, result_fd: int, log_fd: int, stream_fd: int) -> tuple[bytearray, bytearray]:
@@ -404,7 +417,9 @@ def collect(pid: int, result_fd: int, log_fd: int, stream_fd: int) -> tuple[byte
         if gone and not any(fd == result_fd for fd, _ in ready):
             break
         gone = gone or exited(pid)
-    for _ in range(64):  # read the child's last output, but not for ever: a grandchild may keep printing
+    for _ in range(
+        64
+    ):  # read the child's last output, but not for ever: a grandchild may keep printing
         if log_fd not in open_fds or not poll.poll(0):
             break
         try:
@@ -425,7 +440,9 @@ def exited(pid: int) -> bool:
 
 def end(pid: int) -> int:
     """Kill the child and the processes that it left; return the child's exit code, negative for a signal."""
-    alone = os.getpid() == 1  # in a container, this also reaches processes that left the case's session
+    alone = (
+        os.getpid() == 1
+    )  # in a container, this also reaches processes that left the case's session
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(-1 if alone else -pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)

@@ -28,11 +28,45 @@ REFUSED = (
     *("fsopen", "fsmount", "fsconfig", "fspick"),
     *("name_to_handle_at", "open_by_handle_at"),
     # parts of the kernel that numerical code does not need
-    *("bpf", "perf_event_open", "userfaultfd", "io_setup", "io_uring_setup", "io_uring_enter", "io_uring_register"),
-    *("fanotify_init", "quotactl", "quotactl_fd", "lookup_dcookie", "modify_ldt", "vm86", "vm86old"),
+    *(
+        "bpf",
+        "perf_event_open",
+        "userfaultfd",
+        "io_setup",
+        "io_uring_setup",
+        "io_uring_enter",
+        "io_uring_register",
+    ),
+    *(
+        "fanotify_init",
+        "quotactl",
+        "quotactl_fd",
+        "lookup_dcookie",
+        "modify_ldt",
+        "vm86",
+        "vm86old",
+    ),
     # the machine
-    *("kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "iopl", "ioperm", "reboot"),
-    *("acct", "swapon", "swapoff", "syslog", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex"),
+    *(
+        "kexec_load",
+        "kexec_file_load",
+        "init_module",
+        "finit_module",
+        "delete_module",
+        "iopl",
+        "ioperm",
+        "reboot",
+    ),
+    *(
+        "acct",
+        "swapon",
+        "swapoff",
+        "syslog",
+        "settimeofday",
+        "clock_settime",
+        "clock_adjtime",
+        "adjtimex",
+    ),
 )
 
 
@@ -59,7 +93,9 @@ def filter_program(*, has_cgroup: bool = False) -> bytes:
     try:
         library = ctypes.CDLL("libseccomp.so.2")
     except OSError as error:
-        raise OSError("libseccomp is not installed (Debian: `apt-get install libseccomp2`)") from error
+        raise OSError(
+            "libseccomp is not installed (Debian: `apt-get install libseccomp2`)"
+        ) from error
     library.seccomp_init.restype = ctypes.c_void_p
     context = library.seccomp_init(ctypes.c_uint32(_ALLOW))
     if not context:
@@ -69,15 +105,31 @@ def filter_program(*, has_cgroup: bool = False) -> bytes:
             _refuse(library, context, name, errno.EPERM)
         # Its flags are in memory, which a filter cannot read; the C library then uses clone.
         _refuse(library, context, "clone3", errno.ENOSYS)
-        _refuse(library, context, "clone", errno.EPERM, _Comparison(0, _EQUAL_MASKED, _CLONE_NEWUSER, _CLONE_NEWUSER))
+        _refuse(
+            library,
+            context,
+            "clone",
+            errno.EPERM,
+            _Comparison(0, _EQUAL_MASKED, _CLONE_NEWUSER, _CLONE_NEWUSER),
+        )
         if not has_cgroup:
             # Its pages stay when every process has let go of them, and then count as nobody's memory.
             shared = _MAP_SHARED | _MAP_ANONYMOUS
-            _refuse(library, context, "mmap", errno.EPERM, _Comparison(3, _EQUAL_MASKED, shared, shared))
+            _refuse(
+                library, context, "mmap", errno.EPERM, _Comparison(3, _EQUAL_MASKED, shared, shared)
+            )
         # No network, not even a loopback. The kernel reads the lower half of the argument; a filter sees all of it.
         for call in ("socket", "socketpair"):
-            _refuse(library, context, call, errno.EAFNOSUPPORT, _Comparison(0, _GREATER, _AF_LOCAL, 0))
-            _refuse(library, context, call, errno.EAFNOSUPPORT, _Comparison(0, _EQUAL_MASKED, 0xFFFFFFFF, 0))
+            _refuse(
+                library, context, call, errno.EAFNOSUPPORT, _Comparison(0, _GREATER, _AF_LOCAL, 0)
+            )
+            _refuse(
+                library,
+                context,
+                call,
+                errno.EAFNOSUPPORT,
+                _Comparison(0, _EQUAL_MASKED, 0xFFFFFFFF, 0),
+            )
         return _exported(library, context)
     finally:
         library.seccomp_release(ctypes.c_void_p(context))

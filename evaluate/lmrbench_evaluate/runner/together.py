@@ -32,7 +32,9 @@ def run_all(runs: list[runner.Run]) -> Iterator[runner.Result]:
     """
     use_shortcuts()
     state = list(sys.path), dict(os.environ), next(reversed(sys.modules))
-    has_namespace = os.getppid() == 1  # the runner, which is process 1; elsewhere -1 means all processes of the machine
+    has_namespace = (
+        os.getppid() == 1
+    )  # the runner, which is process 1; elsewhere -1 means all processes of the machine
     sent = 0
     for case, seed in runs:
         if has_namespace:
@@ -68,7 +70,9 @@ def _seed_torch(seed: int) -> Any:
 
 def end_other_processes() -> None:
     """End what earlier cases have started."""
-    with contextlib.suppress(ProcessLookupError):  # all but this one and process 1, which signals do not reach
+    with contextlib.suppress(
+        ProcessLookupError
+    ):  # all but this one and process 1, which signals do not reach
         os.kill(-1, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -85,7 +89,10 @@ def restore(path: list[str], environment: dict[str, str], last_module: str) -> N
     work = runner.place.work
     for name in list(itertools.takewhile(lambda name: name != last_module, reversed(sys.modules))):
         # Part of a library in C has no file; its library does.
-        places = (getattr(sys.modules.get(part), "__file__", None) for part in (name, name.partition(".")[0]))
+        places = (
+            getattr(sys.modules.get(part), "__file__", None)
+            for part in (name, name.partition(".")[0])
+        )
         if next(filter(None, places), work).startswith(work):
             del sys.modules[name]
     sys.path[:] = path
@@ -96,7 +103,9 @@ def restore(path: list[str], environment: dict[str, str], last_module: str) -> N
         torch.set_default_dtype(torch.float32)
         torch.set_grad_enabled(True)
         torch.set_num_threads(1)
-        if torch.are_deterministic_algorithms_enabled():  # importing what the setter imports takes a second
+        if (
+            torch.are_deterministic_algorithms_enabled()
+        ):  # importing what the setter imports takes a second
             torch.use_deterministic_algorithms(False)
     if numpy := sys.modules.get("numpy"):
         numpy.seterr(divide="warn", over="warn", under="ignore", invalid="warn")

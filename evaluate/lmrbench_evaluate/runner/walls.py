@@ -15,7 +15,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple, NoReturn
 
-_NEWNS, _NEWUSER, _NEWPID, _NEWNET, _NEWIPC, _NEWCGROUP = 1 << 17, 1 << 28, 1 << 29, 1 << 30, 1 << 27, 1 << 25
+_NEWNS, _NEWUSER, _NEWPID, _NEWNET, _NEWIPC, _NEWCGROUP = (
+    1 << 17,
+    1 << 28,
+    1 << 29,
+    1 << 30,
+    1 << 27,
+    1 << 25,
+)
 _NOSUID, _NODEV, _NOEXEC, _RDONLY, _REC, _PRIVATE, _BIND = 2, 4, 8, 1, 1 << 14, 1 << 18, 1 << 12
 _PDEATHSIG, _SET_SECCOMP, _CAPBSET_DROP, _NO_NEW_PRIVS = 1, 22, 24, 38
 _FILTER = 2
@@ -27,7 +34,14 @@ _COVERED = ("/sys", "/dev/shm", "/dev/mqueue")
 #: Parts of /proc and /sys that show the whole machine: the engine's own list, and locks, by which answers that run side
 #: by side could talk.
 MASKED = (
-    *("/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats"),
+    *(
+        "/proc/acpi",
+        "/proc/asound",
+        "/proc/interrupts",
+        "/proc/kcore",
+        "/proc/keys",
+        "/proc/latency_stats",
+    ),
     *("/proc/locks", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats"),
     *("/sys/devices/virtual/powercap", "/sys/firmware"),
 )
@@ -114,7 +128,9 @@ def _build(walls: Walls) -> None:
     done = _libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, attributes, size)
     _check(done, "mount_setattr")
     _mount("proc", "/proc", flags=_NOSUID | _NODEV | _NOEXEC)
-    _mount("devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=620,max=64", flags=_NOSUID | _NOEXEC)
+    _mount(
+        "devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=620,max=64", flags=_NOSUID | _NOEXEC
+    )
     for path in (*_COVERED, *MASKED):
         if os.path.isdir(path):
             _mount("tmpfs", path, "size=4k", flags=_RDONLY | _NOSUID | _NODEV | _NOEXEC)
@@ -151,7 +167,9 @@ def restrict(program: bytes) -> None:
 
 def _mount(kind: str | None, path: str, options: str = "", *, flags: int, source: str = "") -> None:
     name = (source or kind or "none").encode()
-    done = _libc.mount(name, path.encode(), kind and kind.encode(), ctypes.c_ulong(flags), options.encode() or None)
+    done = _libc.mount(
+        name, path.encode(), kind and kind.encode(), ctypes.c_ulong(flags), options.encode() or None
+    )
     _check(done, f"mount {path}")
 
 

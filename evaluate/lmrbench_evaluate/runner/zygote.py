@@ -57,7 +57,9 @@ def main(settings: dict[str, Any]) -> None:
     if settings["walls"] is None:
         fork = fork_plainly
     else:
-        fork = walls.prepare(walls.Walls(seccomp.filter_program(has_cgroup=counts), **settings["walls"]))
+        fork = walls.prepare(
+            walls.Walls(seccomp.filter_program(has_cgroup=counts), **settings["walls"])
+        )
     send(b"started %d\n" % cpu_nanoseconds(counts))
     while line := read_line():
         message = json.loads(line)
@@ -156,7 +158,9 @@ def fork_plainly(run: Callable[[], object]) -> int:
     return pid
 
 
-def serve(fork: Callable[[Callable[[], object]], int], workspace: int, place: tuple[str, dict[str, int]]) -> None:
+def serve(
+    fork: Callable[[Callable[[], object]], int], workspace: int, place: tuple[str, dict[str, int]]
+) -> None:
     """Have a job run a workspace, and pass on its output to its end."""
     kills_before = cgroup.oom_kills()
     (out, job_out), (log, job_log) = os.pipe(), os.pipe()

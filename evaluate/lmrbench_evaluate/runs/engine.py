@@ -65,11 +65,15 @@ def job_verdict(
 def failure(error: Exception) -> Verdict:
     """Return the verdict on an answer whose evaluation raised an error; raise the user's mistakes again."""
     if isinstance(error, InfraError):
-        return Verdict.without_cases(Cause.OVERLOAD if isinstance(error, OverloadError) else Cause.ENGINE, str(error))
+        return Verdict.without_cases(
+            Cause.OVERLOAD if isinstance(error, OverloadError) else Cause.ENGINE, str(error)
+        )
     if isinstance(error, BadReferenceError):
         return Verdict.without_cases(Cause.DATASET, str(error))
     if isinstance(error, StreamError | LoadError):
-        return Verdict.without_cases(Cause.DATASET, f"the dataset's row cannot be read: {error_line(error)}")
+        return Verdict.without_cases(
+            Cause.DATASET, f"the dataset's row cannot be read: {error_line(error)}"
+        )
     if isinstance(error, LMRBenchError):
         raise error
     detail = f"a bug in lmrbench, please report it: {type(error).__name__}: {error_line(error)}"
@@ -152,7 +156,11 @@ class Threads(Engine):
         # One more than the threads, which need not wait while the caller uses a result.
         self.slots = workers + 1
         self.facts = {"name": self.name, "nodes": 1, "cores": os.cpu_count()}
-        self.sandbox, self.official, self.isolation = sandbox.name, sandbox.official, sandbox.isolation
+        self.sandbox, self.official, self.isolation = (
+            sandbox.name,
+            sandbox.official,
+            sandbox.isolation,
+        )
         self._pool = concurrent.futures.ThreadPoolExecutor(workers)
         self._stop = threading.Event()
         self._expected: dict[str, Future[list[Frame]]] = {}
@@ -180,7 +188,12 @@ class Threads(Engine):
 
     def _evaluate(self, row: DatasetRow, prediction: Prediction) -> Verdict:
         return job_verdict(
-            row, prediction, self._place, self._conditions, lambda: self._expected_outputs(row), self._stop
+            row,
+            prediction,
+            self._place,
+            self._conditions,
+            lambda: self._expected_outputs(row),
+            self._stop,
         )
 
     def _expected_outputs(self, row: DatasetRow) -> list[Frame]:
@@ -190,7 +203,9 @@ class Threads(Engine):
             if name not in self._expected:
                 outputs: Future[list[Frame]] = Future()
                 try:
-                    outputs.set_result([*read_expected(row), *fresh_outputs(row, self._place, self._conditions)])
+                    outputs.set_result(
+                        [*read_expected(row), *fresh_outputs(row, self._place, self._conditions)]
+                    )
                 except BadReferenceError as error:
                     outputs.set_exception(error)
                 self._expected[name] = outputs

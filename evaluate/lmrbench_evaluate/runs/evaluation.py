@@ -77,7 +77,9 @@ def evaluate(
         KeyboardInterrupt: the sandbox is empty, and finished results are kept.
     """
     scope, engine, identity = _plan_run(settings, rows, place)
-    out = settings.out or default_run_folder(predictions, settings.config, settings.instances, settings.categories)
+    out = settings.out or default_run_folder(
+        predictions, settings.config, settings.instances, settings.categories
+    )
     with engine, RunWriter.open(out, identity) as writer:
         summary = RunSummary(out)
         keys = _add_predictions(predictions, settings, rows, scope, writer, summary)
@@ -95,7 +97,9 @@ def evaluate(
     return summary
 
 
-def check_run(settings: RunSettings, rows: Sequence[DatasetRow], place: Sandbox | Engine, predictions: Path) -> None:
+def check_run(
+    settings: RunSettings, rows: Sequence[DatasetRow], place: Sandbox | Engine, predictions: Path
+) -> None:
     """Check before long work that `evaluate` can begin or continue its run folder; raise its errors, write nothing.
 
     Args:
@@ -107,7 +111,10 @@ def check_run(settings: RunSettings, rows: Sequence[DatasetRow], place: Sandbox 
     if folder.exists and not settings.replace:
         known = {row["instance_id"]: row for row in rows}
         items = read_predictions(predictions if predictions.exists() else [], known)
-        deque(with_all_answers((item for item in items if isinstance(item, Prediction)), folder), maxlen=0)
+        deque(
+            with_all_answers((item for item in items if isinstance(item, Prediction)), folder),
+            maxlen=0,
+        )
 
 
 def _plan_run(
@@ -134,7 +141,9 @@ def _plan_run(
         "timeout_scale": settings.timeout_scale,
         "fresh_seed_count": settings.fresh_seeds,
         "scope": {name: row["category"] for name, row in scope.items()},
-        "difficulties": {name: row["difficulty"] for name, row in scope.items() if "difficulty" in row},
+        "difficulties": {
+            name: row["difficulty"] for name, row in scope.items() if "difficulty" in row
+        },
         "fresh_seeds": draw_seeds(settings.fresh_seeds),
         "limits": Limits(0, 0).as_row(),
         "images": {},
@@ -178,18 +187,27 @@ def _add_predictions(
     return keys
 
 
-def _plan(keys: Sequence[AnswerKey], writer: RunWriter, summary: RunSummary) -> dict[AnswerKey, list[AnswerKey]]:
+def _plan(
+    keys: Sequence[AnswerKey], writer: RunWriter, summary: RunSummary
+) -> dict[AnswerKey, list[AnswerKey]]:
     """Return the distinct answers to evaluate, each with all answers that share its verdict."""
     pending = writer.pending(keys)
     jobs = writer.copy_results(pending)
     summary.rows, summary.jobs = len(keys), len(jobs)
     summary.kept = len(keys) - sum(map(len, pending.values()))
     if summary.kept:
-        _log.info("%s: %d of %d predictions were evaluated before; resuming", summary.path, summary.kept, len(keys))
+        _log.info(
+            "%s: %d of %d predictions were evaluated before; resuming",
+            summary.path,
+            summary.kept,
+            len(keys),
+        )
     return jobs
 
 
-def select(rows: Sequence[DatasetRow], instances: Sequence[str], categories: Sequence[str]) -> dict[str, DatasetRow]:
+def select(
+    rows: Sequence[DatasetRow], instances: Sequence[str], categories: Sequence[str]
+) -> dict[str, DatasetRow]:
     """Return the chosen rows by instance id; ArgumentError if a name is unknown or no row is left."""
     known = {row["instance_id"]: row for row in rows}
     check_instances(instances, known)
@@ -199,7 +217,8 @@ def select(rows: Sequence[DatasetRow], instances: Sequence[str], categories: Seq
     chosen = {
         name: row
         for name, row in known.items()
-        if (not instances or name in instances) and (not categories or row["category"] in categories)
+        if (not instances or name in instances)
+        and (not categories or row["category"] in categories)
     }
     if not chosen:
         raise ArgumentError("instances", "none of them is in the chosen categories")

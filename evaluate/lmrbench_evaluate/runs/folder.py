@@ -70,7 +70,9 @@ class RunFolder:
             if wrong is None and not all(isinstance(value, str) for value in facts[name].values()):
                 wrong = name
         if wrong is not None:
-            raise InputError(f"{stored}: damaged ({wrong}); move the folder away and evaluate again")
+            raise InputError(
+                f"{stored}: damaged ({wrong}); move the folder away and evaluate again"
+            )
         return dict(facts)
 
     def _found(self) -> str:
@@ -106,7 +108,11 @@ class RunFolder:
                 last[key.row] = line.start
         if not last:
             return
-        starts = sorted(last.values()) if wanted is None else [last[key.row] for key in wanted if key.row in last]
+        starts = (
+            sorted(last.values())
+            if wanted is None
+            else [last[key.row] for key in wanted if key.row in last]
+        )
         with results.open("rb") as file:
             for start in starts:
                 file.seek(start)
@@ -165,16 +171,32 @@ class RunFolder:
 
 
 def _plain(name: str) -> str:
-    return name if PLAIN.fullmatch(name) else hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    return (
+        name
+        if PLAIN.fullmatch(name)
+        else hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    )
 
 
-def default_run_folder(predictions: Source, config: str, instances: Sequence[str], categories: Sequence[str]) -> Path:
+def default_run_folder(
+    predictions: Source, config: str, instances: Sequence[str], categories: Sequence[str]
+) -> Path:
     """Return the run folder for these predictions, this configuration and this selection of instances."""
-    name, place, selection = source_name(predictions), "", [sorted(set(instances)), sorted(set(categories))]
+    name, place, selection = (
+        source_name(predictions),
+        "",
+        [sorted(set(instances)), sorted(set(categories))],
+    )
     if name not in WORDS:
         # Files of one name in different places have different folders.
         path, is_path = Path(name), isinstance(predictions, str | Path)
-        place = str(path.resolve()) if is_path and path.exists() else name if is_path else repr(predictions)
+        place = (
+            str(path.resolve())
+            if is_path and path.exists()
+            else name
+            if is_path
+            else repr(predictions)
+        )
         name = re.sub(r"[^\w.-]", "-", re.sub(r"\.(jsonl|json|parquet)$", "", path.name))
     name += f"-{config}" if config != FUNCTION else ""
     if place or any(selection):

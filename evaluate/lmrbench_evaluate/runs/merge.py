@@ -17,7 +17,15 @@ from .writer import IDENTITY, RunWriter
 #: The facts in which parts must agree; fresh seeds are drawn at random in each run.
 _EQUAL = tuple(name for name in (*IDENTITY, "fresh_seeds") if name != "scope")
 #: The facts that a merged run has from its first part.
-_KEPT = (*_EQUAL, "dataset", BENCHMARK, "benchmark_version", "official_sandbox", "limits", "predictions")
+_KEPT = (
+    *_EQUAL,
+    "dataset",
+    BENCHMARK,
+    "benchmark_version",
+    "official_sandbox",
+    "limits",
+    "predictions",
+)
 _log = logging.getLogger(__name__)
 
 
@@ -42,9 +50,13 @@ def merge_runs(parts: Sequence[Path], out: Path, *, replace: bool = False) -> Ru
     for path, part in zip(parts, facts, strict=True):
         for name in _EQUAL:
             if part.get(name) != facts[0].get(name):
-                raise InputError(f"{path} and {parts[0]} differ in {name}; only runs with equal settings can be merged")
+                raise InputError(
+                    f"{path} and {parts[0]} differ in {name}; only runs with equal settings can be merged"
+                )
         if twice := sorted(owner.keys() & part["scope"].keys()):  # which result would count?
-            raise InputError(f"{path}: instance {twice[0]} is in {owner[twice[0]]}, too; name each run once")
+            raise InputError(
+                f"{path}: instance {twice[0]} is in {owner[twice[0]]}, too; name each run once"
+            )
         owner |= dict.fromkeys(part["scope"], path)
     identity = {name: facts[0][name] for name in _KEPT if name in facts[0]}
     for key in ("scope", "difficulties", "images"):
@@ -66,7 +78,9 @@ def merge_runs(parts: Sequence[Path], out: Path, *, replace: bool = False) -> Ru
             complete=not is_open,
             bad_rows=list(dict.fromkeys(row for part in facts for row in part.get("bad_rows", ()))),
             started_at=min(part["started_at"] for part in facts),
-            finished_at=max((part["finished_at"] for part in facts if "finished_at" in part), default=None),
+            finished_at=max(
+                (part["finished_at"] for part in facts if "finished_at" in part), default=None
+            ),
             merged=[part["run_id"] for part in facts],
         )
     return writer.folder
@@ -76,4 +90,6 @@ def _is_open(folder: RunFolder) -> bool:
     """Return whether a run lacks results, even if it was complete before its files were damaged."""
     count = sum(1 for _ in folder.predictions)
     # A run whose instances have no answer ends with an error and lacks nothing.
-    return count > 0 and not (folder.facts.get("complete") and sum(1 for _ in folder.rows()) == count)
+    return count > 0 and not (
+        folder.facts.get("complete") and sum(1 for _ in folder.rows()) == count
+    )

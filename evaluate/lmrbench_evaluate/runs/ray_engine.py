@@ -48,7 +48,9 @@ class RayEngine(Engine):
 
     name = "ray"
 
-    def __init__(self, address: str | None, sandbox: str, workers: int | None, isolation: Isolation = SHARED) -> None:
+    def __init__(
+        self, address: str | None, sandbox: str, workers: int | None, isolation: Isolation = SHARED
+    ) -> None:
         """Connect, and open a sandbox on each node.
 
         Args:
@@ -72,7 +74,12 @@ class RayEngine(Engine):
 
             cores = int(ray.cluster_resources().get("CPU", 0))
             self.slots = workers or 2 * cores
-            self.facts = {"name": self.name, "version": ray.__version__, "nodes": len(_nodes()), "cores": cores}
+            self.facts = {
+                "name": self.name,
+                "version": ray.__version__,
+                "nodes": len(_nodes()),
+                "cores": cores,
+            }
             self.sandbox, self.official, self.isolation, _ = _ask_nodes(self._sandbox, ())
         except BaseException:
             self.close()
@@ -198,7 +205,9 @@ def _ask_nodes(sandbox: _Opened, tags: Sequence[str]) -> _Described:
         if facts[-1] != facts[0]:
             raise InputError(f"node {name}: {facts[-1]}, but {facts[0]} on another node; {_SAME}")
     if not facts:
-        raise InfraError("the Ray cluster has no CPUs; start a node with `ray start --address=HEAD`")
+        raise InfraError(
+            "the Ray cluster has no CPUs; start a node with `ray start --address=HEAD`"
+        )
     return facts[0]
 
 
@@ -236,7 +245,9 @@ def _describe(opened: _Opened, version: str, tags: Sequence[str]) -> _Described:
     return sandbox.name, sandbox.official, sandbox.isolation, images
 
 
-def _checked_sandbox(opened: _Opened, version: str, conditions: Conditions, row: DatasetRow) -> Sandbox:
+def _checked_sandbox(
+    opened: _Opened, version: str, conditions: Conditions, row: DatasetRow
+) -> Sandbox:
     """Return this node's sandbox, even if the node joined the cluster after the run began."""
     tag = row["docker_image"]
     image = _describe(opened, version, [tag])[-1][tag]

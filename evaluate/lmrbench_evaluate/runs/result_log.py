@@ -14,7 +14,9 @@ from ..verdict.verdict import Status
 
 #: The keys of each row, and the type of each.
 _ROW: dict[str, Any] = {
-    **dict.fromkeys(("instance_id", "model_name_or_path", "setting", "track", "prediction_sha256"), str),
+    **dict.fromkeys(
+        ("instance_id", "model_name_or_path", "setting", "track", "prediction_sha256"), str
+    ),
     **dict.fromkeys(("status", "core_status", "detail"), str),
     "sample": int,
     "cases": list,
@@ -55,7 +57,9 @@ class ResultLog(Ledger):
             return None
         for name, keys in _LISTS.items():
             items = row.get(name, [])
-            if not isinstance(items, list) or any(wrong_key(item, keys) is not None for item in items):
+            if not isinstance(items, list) or any(
+                wrong_key(item, keys) is not None for item in items
+            ):
                 return None
         if row["status"] == Status.PASSED and row["core_status"] != Status.PASSED:
             return None  # the core cases are among all cases

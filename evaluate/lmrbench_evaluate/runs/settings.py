@@ -17,7 +17,9 @@ from ..sandbox.zygotes import Isolation
 WORKERS = 2
 
 Dataset = Annotated[str, option(..., "embedded, a folder, or org/name[@revision].")]
-Config = Annotated[loader.Config, option(..., "Configuration of the dataset.", metavar=f"<{'|'.join(CONFIGS)}>")]
+Config = Annotated[
+    loader.Config, option(..., "Configuration of the dataset.", metavar=f"<{'|'.join(CONFIGS)}>")
+]
 
 
 class EvaluationSettings(Settings):
@@ -25,7 +27,8 @@ class EvaluationSettings(Settings):
 
     categories: tuple[str, ...] = option((), "Categories to include (default: all).", "--category")
     isolation: Isolation = option(
-        "shared", "shared: a sandbox runs many answers, each behind walls; container: it is removed after one."
+        "shared",
+        "shared: a sandbox runs many answers, each behind walls; container: it is removed after one.",
     )
     workers: int | None = option(
         None,
@@ -35,9 +38,13 @@ class EvaluationSettings(Settings):
         ge=1,
         le=256,
     )
-    timeout_scale: float = option(1.0, "Factor for CPU time limits, for slow machines.", ge=0.01, le=100)
+    timeout_scale: float = option(
+        1.0, "Factor for CPU time limits, for slow machines.", ge=0.01, le=100
+    )
     fresh_seeds: int = option(0, "Number of additional, unpublished seeds.", ge=0, le=100)
-    replace: bool = option(False, "Replace answers of the run folder that the predictions lack or change.", "--replace")
+    replace: bool = option(
+        False, "Replace answers of the run folder that the predictions lack or change.", "--replace"
+    )
     engine: Literal["threads", "ray"] = option(
         "threads", "threads of this machine, or ray: the nodes of a Ray cluster."
     )
@@ -56,7 +63,10 @@ class RunSettings(EvaluationSettings):
     """Options of evaluating predictions."""
 
     out: Path | None = option(
-        None, "Run folder (default: runs/NAME-HASH from the predictions and the chosen instances).", "--out", "-o"
+        None,
+        "Run folder (default: runs/NAME-HASH from the predictions and the chosen instances).",
+        "--out",
+        "-o",
     )
     dataset: Dataset = "embedded"
     config: Config = "function"
@@ -68,4 +78,6 @@ class JudgeSettings(RequestSettings):
 
     run: Path = option(help="Run folder of `lmrbench evaluate`.", argument=True)
     votes: int = option(1, "Judgements per answer; the majority decides.", ge=1, le=99)
-    dataset: str | None = option(None, "New location of the dataset, if it has moved since the evaluation.")
+    dataset: str | None = option(
+        None, "New location of the dataset, if it has moved since the evaluation."
+    )

@@ -35,7 +35,15 @@ IDENTITY = (
     "scope",
 )
 #: The facts that each result repeats.
-_SHARED = ("run_id", "sandbox", "dataset", "dataset_sha256", "recordings_sha256", "harness_version", "started_at")
+_SHARED = (
+    "run_id",
+    "sandbox",
+    "dataset",
+    "dataset_sha256",
+    "recordings_sha256",
+    "harness_version",
+    "started_at",
+)
 
 
 class RunWriter:
@@ -84,7 +92,9 @@ class RunWriter:
         self.facts.update(facts)
         write_atomically(self.folder.path / FACTS, json.dumps(self.facts, indent=2) + "\n")
 
-    def take_predictions(self, predictions: Iterable[Prediction], replace: bool = False) -> list[AnswerKey]:
+    def take_predictions(
+        self, predictions: Iterable[Prediction], replace: bool = False
+    ) -> list[AnswerKey]:
         """Write predictions.jsonl and the facts of the run, once all predictions are read; return the keys.
 
         Raises:
@@ -107,11 +117,15 @@ class RunWriter:
                 jobs.setdefault(key.content, []).append(key)
         return {group[0]: group for group in jobs.values()}
 
-    def copy_results(self, jobs: Mapping[AnswerKey, list[AnswerKey]]) -> dict[AnswerKey, list[AnswerKey]]:
+    def copy_results(
+        self, jobs: Mapping[AnswerKey, list[AnswerKey]]
+    ) -> dict[AnswerKey, list[AnswerKey]]:
         """Copy the results of equal answers that this run has evaluated; return the jobs left."""
         left = {job.content: job for job in jobs}
         for row in self._results.read(self._results.path) if left else ():
-            if row["status"] != Status.INFRA_ERROR and (job := left.pop(AnswerKey.of(row).content, None)):
+            if row["status"] != Status.INFRA_ERROR and (
+                job := left.pop(AnswerKey.of(row).content, None)
+            ):
                 for key in jobs[job]:
                     self._results.write({**row, **key.as_row()})
         return {job: jobs[job] for job in left.values()}
@@ -144,7 +158,9 @@ class RunWriter:
             **{name: self.facts[name] for name in _SHARED},
         }
         absent = RESULT_COLUMNS - configuration_of(row).result_columns
-        self._results.write({name: result[name] for name in ResultRow.__annotations__ if name not in absent})
+        self._results.write(
+            {name: result[name] for name in ResultRow.__annotations__ if name not in absent}
+        )
 
     def statuses(self, keys: Sequence[AnswerKey]) -> list[Status]:
         """Return the statuses of those answers that have a result."""
@@ -162,20 +178,25 @@ def check_folder(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
     """Return the facts of the run that a folder can begin or continue, and write nothing; raise what `open` raises."""
     if not RunFolder(path).exists:
         if path.exists() and not (path.is_dir() and _is_empty(path)):
-            raise ArgumentError("out", f"{path}: is not a run folder and not empty; use an empty folder")
-        return {"run_id": f"{path.resolve().name}-{uuid.uuid4().hex[:8]}", **identity, "started_at": now()}
+            raise ArgumentError(
+                "out", f"{path}: is not a run folder and not empty; use an empty folder"
+            )
+        return {
+            "run_id": f"{path.resolve().name}-{uuid.uuid4().hex[:8]}",
+            **identity,
+            "started_at": now(),
+        }
     facts = RunFolder(path).facts
     for name in IDENTITY:
         if name != "scope" and facts.get(name) != identity[name]:
             both = "" if name.endswith("_sha256") else f" ({facts.get(name)}, now {identity[name]})"
             problem = f"{path} holds a run with a different {name.removesuffix('_sha256')}{both}"
             raise ArgumentError(
-                "out", f"{problem}, and results cannot be mixed; name another folder, or move this one away"
+                "out",
+                f"{problem}, and results cannot be mixed; name another folder, or move this one away",
             )
     if left_out := facts["scope"].keys() - identity["scope"].keys():
-        problem = (
-            f"{path} holds a run that also covers {join_names(sorted(left_out), 3)}; choose these `instances` as well"
-        )
+        problem = f"{path} holds a run that also covers {join_names(sorted(left_out), 3)}; choose these `instances` as well"
         raise ArgumentError("out", f"{problem}, or name another folder")
     return {**facts, **{name: identity[name] for name in ("scope", "difficulties")}}
 
@@ -189,7 +210,9 @@ def with_all_answers(predictions: Iterable[Prediction], folder: RunFolder) -> It
         yield item
     if changed or missing:
         fault = f"change: {changed[0]}" if changed else f"lack: {next(iter(missing))}"
-        problem = f"{folder.path} holds an answer that these predictions {fault}; name another folder"
+        problem = (
+            f"{folder.path} holds an answer that these predictions {fault}; name another folder"
+        )
         raise ArgumentError("out", f"{problem}, or replace the answers of the run (`replace=True`)")
 
 

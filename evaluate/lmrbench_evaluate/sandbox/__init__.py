@@ -17,7 +17,9 @@ KINDS = get_args(Kind)
 _log = logging.getLogger(__name__)
 
 
-def open_sandbox(kind: str, benchmark: Path | None = None, isolation: Isolation = SHARED) -> Sandbox:
+def open_sandbox(
+    kind: str, benchmark: Path | None = None, isolation: Isolation = SHARED
+) -> Sandbox:
     """Return a sandbox of this kind; use it as a context manager.
 
     Args:
@@ -32,14 +34,19 @@ def open_sandbox(kind: str, benchmark: Path | None = None, isolation: Isolation 
         InputError: the kind or the isolation is unknown, or the path names no callable that returns a sandbox.
     """
     if isolation not in ISOLATIONS:
-        raise ArgumentError("isolation", f"{isolation!r} is unknown; one of: {', '.join(ISOLATIONS)}")
+        raise ArgumentError(
+            "isolation", f"{isolation!r} is unknown; one of: {', '.join(ISOLATIONS)}"
+        )
     if kind not in KINDS:
         return _open_path(kind)
     from .bwrap import BwrapSandbox
     from .docker import DockerSandbox
     from .local import LocalSandbox
 
-    walls: dict[str, type[DockerSandbox | BwrapSandbox]] = {"docker": DockerSandbox, "bwrap": BwrapSandbox}
+    walls: dict[str, type[DockerSandbox | BwrapSandbox]] = {
+        "docker": DockerSandbox,
+        "bwrap": BwrapSandbox,
+    }
     for name, wall in walls.items():
         if kind in ("auto", name):
             try:
@@ -52,14 +59,18 @@ def open_sandbox(kind: str, benchmark: Path | None = None, isolation: Isolation 
             if not sandbox.official:
                 _log.warning("results of the `%s` sandbox are not for a leaderboard", name)
             return sandbox
-    _log.warning("the `local` sandbox does not isolate tested code from this machine; not for a leaderboard")
+    _log.warning(
+        "the `local` sandbox does not isolate tested code from this machine; not for a leaderboard"
+    )
     return LocalSandbox(benchmark, isolation)
 
 
 def _open_path(path: str) -> Sandbox:
     """Return a sandbox by import path."""
     if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", path):
-        raise InputError(f"sandbox {path!r}: expected {', '.join(KINDS)}, or an import path `package.module:name`")
+        raise InputError(
+            f"sandbox {path!r}: expected {', '.join(KINDS)}, or an import path `package.module:name`"
+        )
     module, _, name = path.partition(":")
     try:
         sandbox: Sandbox = getattr(importlib.import_module(module), name)()
@@ -67,11 +78,17 @@ def _open_path(path: str) -> Sandbox:
         raise
     except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {one_line(error)[:300]}"
-        raise InputError(f"sandbox {path!r}: must be a callable that returns a Sandbox ({reason})") from error
+        raise InputError(
+            f"sandbox {path!r}: must be a callable that returns a Sandbox ({reason})"
+        ) from error
     parts = ("prepare", "run", "close", "name", "official", "isolation")
     if missing := [part for part in parts if not hasattr(sandbox, part)]:
         kind = type(sandbox).__name__
-        raise InputError(f"sandbox {path!r}: returns {kind}, which is not a Sandbox: it lacks {', '.join(missing)}")
+        raise InputError(
+            f"sandbox {path!r}: returns {kind}, which is not a Sandbox: it lacks {', '.join(missing)}"
+        )
     if sandbox.official:
-        raise InputError(f"sandbox {path!r}: claims to be official, but only `docker` is; set `official = False`")
+        raise InputError(
+            f"sandbox {path!r}: claims to be official, but only `docker` is; set `official = False`"
+        )
     return sandbox

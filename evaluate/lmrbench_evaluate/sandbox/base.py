@@ -48,7 +48,9 @@ class Limits:
 
     def as_row(self) -> dict[str, int]:
         """Return the limits that are the same for all instances, as run.json records them."""
-        return {name: getattr(self, name) for name in ("processes", "disk_mb", "output_mb", "log_kb")}
+        return {
+            name: getattr(self, name) for name in ("processes", "disk_mb", "output_mb", "log_kb")
+        }
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,9 @@ class Sandbox(Protocol):
         """
         ...
 
-    def run(self, image: str, workspace: bytes, limits: Limits, modules: Sequence[str] = ()) -> Outcome:
+    def run(
+        self, image: str, workspace: bytes, limits: Limits, modules: Sequence[str] = ()
+    ) -> Outcome:
         """Run one workspace (see `workspace.workspace_tar`); safe to call from several threads.
 
         Args:

@@ -28,7 +28,14 @@ from lmrbench_data.base.errors import InfraError
 from ..runner import zygote_arguments, zygote_program
 from ..runner.seccomp import filter_program
 from .base import PYTHON_OPTIONS, USER_NAME, Ended, Limits
-from .bwrap_view import CONFIGURATION, PYTHON, configuration, import_names, package_mounts, system_mounts
+from .bwrap_view import (
+    CONFIGURATION,
+    PYTHON,
+    configuration,
+    import_names,
+    package_mounts,
+    system_mounts,
+)
 from .child_sandbox import ChildSandbox, find_environment, memory_of, memory_watch, parents, rlimits
 from .zygote import OWN_PROCESSES, WORK, ZYGOTE_ENVIRONMENT, GoneError, Zygote
 from .zygotes import SHARED, Isolation
@@ -60,7 +67,9 @@ class BwrapSandbox(ChildSandbox):
         if program is None:
             raise InfraError("bubblewrap is not installed (Debian: `apt-get install bubblewrap`)")
         if os.geteuid() != 0 and _kernel() < _KERNEL:
-            raise InfraError(f"bubblewrap needs Linux {_KERNEL[0]}.{_KERNEL[1]} here, but this is {platform.release()}")
+            raise InfraError(
+                f"bubblewrap needs Linux {_KERNEL[0]}.{_KERNEL[1]} here, but this is {platform.release()}"
+            )
         self._program = program
         try:
             filter_program()
@@ -96,8 +105,12 @@ class BwrapSandbox(ChildSandbox):
         walls = {"user": int(user), "disk_mb": limits.disk_mb}
         required = self._required.get(image, [])
         program = zygote_program(walls=walls, in_place=False, has_cgroup=False, required=required)
-        with self._command(zygote_arguments(program), self._packages.get(image, ()), limits, user) as (command, fds):
-            child = _Contained(command, environment=_ENVIRONMENT, stderr=subprocess.PIPE, pass_fds=fds)
+        with self._command(
+            zygote_arguments(program), self._packages.get(image, ()), limits, user
+        ) as (command, fds):
+            child = _Contained(
+                command, environment=_ENVIRONMENT, stderr=subprocess.PIPE, pass_fds=fds
+            )
 
         def watch(limits: Limits) -> Callable[[], Ended | None]:
             return memory_watch(functools.partial(memory_of, child.process.pid, limits), limits)
@@ -114,17 +127,34 @@ class BwrapSandbox(ChildSandbox):
     ) -> Iterator[tuple[list[str], list[int]]]:
         """Yield the command that runs Python with these arguments, and the descriptors that it must inherit."""
         with contextlib.ExitStack() as opened:
-            entry = f"{USER_NAME}:x:{user}:{user}:{USER_NAME}:/nonexistent:/usr/sbin/nologin\n".encode()
+            entry = (
+                f"{USER_NAME}:x:{user}:{user}:{USER_NAME}:/nonexistent:/usr/sbin/nologin\n".encode()
+            )
             inherited = [opened.enter_context(_readable(data)) for data in (configuration(), entry)]
             venv, passwd = map(str, inherited)
             folder = ("--size", str(limits.disk_mb * _MB), "--perms", "1777", "--tmpfs")
             command = [
                 *(self._program, *_user_options()),
-                *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
+                *(
+                    "--unshare-ipc",
+                    "--unshare-pid",
+                    "--unshare-net",
+                    "--unshare-uts",
+                    "--unshare-cgroup-try",
+                ),
                 *("--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "sandbox"),
                 *self._system,
                 *mounts,
-                *("--file", venv, CONFIGURATION, "--perms", "0644", "--file", passwd, "/etc/passwd"),
+                *(
+                    "--file",
+                    venv,
+                    CONFIGURATION,
+                    "--perms",
+                    "0644",
+                    "--file",
+                    passwd,
+                    "/etc/passwd",
+                ),
                 # A shared mapping of /dev/zero would be memory that no limit covers.
                 *("--proc", "/proc", "--dev", "/dev", "--dev-bind", "/dev/null", "/dev/zero"),
                 *(*folder, "/tmp", *folder, WORK, "--chdir", WORK),
@@ -167,7 +197,11 @@ def _user_options() -> Sequence[str]:
     """Return bwrap's options for the rights of a zygote."""
     if os.geteuid() != 0:
         return _USER_NAMESPACE
-    return ["--cap-drop", "ALL", *(word for name in _CAPABILITIES for word in ("--cap-add", f"CAP_{name}"))]
+    return [
+        "--cap-drop",
+        "ALL",
+        *(word for name in _CAPABILITIES for word in ("--cap-add", f"CAP_{name}")),
+    ]
 
 
 @contextlib.contextmanager

@@ -53,7 +53,9 @@ def system_mounts(own: Path | None = None) -> list[str]:
 
 def package_mounts(requirements: Iterable[str]) -> list[str]:
     """Return bwrap's options for these packages and all that they need; InfraError if files of one are unknown."""
-    folder = Path(_HOME, "lib", f"python{sys.version_info.major}.{sys.version_info.minor}", "site-packages")
+    folder = Path(
+        _HOME, "lib", f"python{sys.version_info.major}.{sys.version_info.minor}", "site-packages"
+    )
     sources: dict[str, Path] = {}
     for distribution in _closure(requirements):
         for name in top_level(distribution):
@@ -110,7 +112,9 @@ def _interpreter() -> str:
 def _system_folders() -> list[str]:
     """Return the folders of programs and shared libraries; of /usr/lib only the part for this architecture, if any."""
     libraries = [f"/usr/lib/{sysconfig.get_config_var('MULTIARCH')}", "/usr/lib64"]
-    libraries = [path for path in libraries if os.path.isdir(path) and not os.path.islink(path)] or ["/usr/lib"]
+    libraries = [
+        path for path in libraries if os.path.isdir(path) and not os.path.islink(path)
+    ] or ["/usr/lib"]
     return ["/usr/bin", *libraries]
 
 
@@ -129,7 +133,9 @@ def _loader(program: Path) -> list[Path]:
         return []
     [table] = struct.unpack_from("<Q", content, 32)
     [count] = struct.unpack_from("<H", content, 56)
-    for kind, _, offset, _, _, length in struct.iter_unpack("<2I4Q16x", content[table : table + 56 * count]):
+    for kind, _, offset, _, _, length in struct.iter_unpack(
+        "<2I4Q16x", content[table : table + 56 * count]
+    ):
         if kind == 3:
             path = Path(os.fsdecode(content[offset : offset + length].rstrip(b"\0")))
             return [path.parent.resolve() / path.name]

@@ -72,7 +72,10 @@ class ChildSandbox(ZygoteSandbox):
                     read=reader.read,
                     cpu_seconds=lambda: cpu_seconds({process.pid, *below(process.pid)}),
                     offered=lambda: contextlib.nullcontext(offered_share),
-                    end=lambda errors: (Ended.EXITED, f"{describe_status(process.wait())}: {errors.strip()[-300:]}"),
+                    end=lambda errors: (
+                        Ended.EXITED,
+                        f"{describe_status(process.wait())}: {errors.strip()[-300:]}",
+                    ),
                 )
         finally:
             with self._lock:
@@ -90,7 +93,9 @@ def find_environment(tag: str, benchmark: Path | None = None) -> Environment:
     name = tag.partition("/")[2].partition(":")[0]
     known = [item for item in known_environments(benchmark) if item.name == name]
     if not known:
-        raise InfraError(f"environment {name!r} is not in this installation; use the docker sandbox, or upgrade")
+        raise InfraError(
+            f"environment {name!r} is not in this installation; use the docker sandbox, or upgrade"
+        )
     return next((item for item in known if item.tag == tag), known[0])
 
 
@@ -112,7 +117,9 @@ def _check_packages(requirements: Iterable[str], sandbox: str) -> str:
             f"the {sandbox} sandbox lacks {', '.join(missing)}; run `pip install 'lmrbench[local]'` or start Docker"
         )
     if other:
-        _log.warning("this Python has %s; results may differ from those in the image", ", ".join(other))
+        _log.warning(
+            "this Python has %s; results may differ from those in the image", ", ".join(other)
+        )
     return "; ".join(found)
 
 
@@ -134,7 +141,9 @@ def cpu_seconds(processes: Iterable[int]) -> float:
 
 def stat_fields(process: int | str) -> list[bytes]:
     """Return the fields of /proc/PID/stat after the name: state, parent, ...; OSError if the process is gone."""
-    with open(f"/proc/{process}/stat", "rb", 0) as file:  # pathlib takes four times as long, and machines have hundreds
+    with open(
+        f"/proc/{process}/stat", "rb", 0
+    ) as file:  # pathlib takes four times as long, and machines have hundreds
         return file.read().rpartition(b")")[2].split()
 
 
@@ -175,7 +184,11 @@ def memory_of(bwrap: int, limits: Limits) -> float:
     at_most = sum(_sum_mb(process, "status", "Rss(?:Anon|Shmem)") for process in processes)
     # The kernel takes milliseconds to compute a process's share of what it shares.
     is_near = at_most > limits.memory_mb
-    return sum(_sum_mb(process, "smaps_rollup", "Pss_(?:Anon|Shmem)") for process in processes) if is_near else 0.0
+    return (
+        sum(_sum_mb(process, "smaps_rollup", "Pss_(?:Anon|Shmem)") for process in processes)
+        if is_near
+        else 0.0
+    )
 
 
 def _sum_mb(process: int, file: str, names: str) -> float:
@@ -184,7 +197,9 @@ def _sum_mb(process: int, file: str, names: str) -> float:
         text = Path(f"/proc/{process}/{file}").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return 0.0
-    return sum(int(size) for size in re.findall(rf"^{names}:\s+(\d+) kB$", text, re.MULTILINE)) / 1024
+    return (
+        sum(int(size) for size in re.findall(rf"^{names}:\s+(\d+) kB$", text, re.MULTILINE)) / 1024
+    )
 
 
 def offered_share(seconds: float) -> float:
@@ -192,7 +207,9 @@ def offered_share(seconds: float) -> float:
     # In a session of its own, like a run: schedulers divide the machine between sessions.
     command = [sys.executable, "-I", "-S", "-c", source("probe.py"), str(seconds)]
     try:
-        return float(subprocess.run(command, capture_output=True, check=True, start_new_session=True).stdout)
+        return float(
+            subprocess.run(command, capture_output=True, check=True, start_new_session=True).stdout
+        )
     except (OSError, subprocess.SubprocessError):
         return 1.0  # tested code may have used up all processes: that must not excuse it
 
@@ -211,7 +228,9 @@ class PipeReader(contextlib.AbstractContextManager["PipeReader"]):
 
     def read(self, timeout_s: float) -> list[tuple[bool, bytes]] | None:
         """Wait for data and return it as (is stdout, data); empty if nothing arrived soon, None at the end."""
-        is_gone = self._process.poll() is not None  # asked before the last read: its last output precedes its end
+        is_gone = (
+            self._process.poll() is not None
+        )  # asked before the last read: its last output precedes its end
         timeout_s = 0 if is_gone else min(timeout_s, _WATCH_S)
         ready = self._selector.select(timeout_s) if self._selector.get_map() else []
         pieces = []
@@ -221,7 +240,11 @@ class PipeReader(contextlib.AbstractContextManager["PipeReader"]):
             else:
                 self._selector.unregister(key.fileobj)
         # A straggler may hold the pipes open after the process is gone.
-        return None if (not self._selector.get_map() and not pieces) or (is_gone and not ready) else pieces
+        return (
+            None
+            if (not self._selector.get_map() and not pieces) or (is_gone and not ready)
+            else pieces
+        )
 
 
 def memory_watch(memory_mb: Callable[[], float], limits: Limits) -> Callable[[], Ended | None]:

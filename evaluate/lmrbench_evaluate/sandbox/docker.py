@@ -88,7 +88,10 @@ class DockerSandbox(ZygoteSandbox):
             self._images[identity] = image
             if self.isolation == SHARED and (refusal := self._refusal(identity)):
                 self.isolation = CONTAINER
-                _log.warning("each answer gets a container (`--isolation container`), which is slower: %s", refusal)
+                _log.warning(
+                    "each answer gets a container (`--isolation container`), which is slower: %s",
+                    refusal,
+                )
             return identity
 
     def _refusal(self, image: str) -> str:
@@ -99,7 +102,9 @@ class DockerSandbox(ZygoteSandbox):
                     self._refusals[image] = ""
             except GoneError as error:
                 self._refusals[image] = str(error)
-            except InfraError:  # the engine failed, which says nothing about walls; answers will say it
+            except (
+                InfraError
+            ):  # the engine failed, which says nothing about walls; answers will say it
                 return ""
         return self._refusals[image]
 
@@ -115,11 +120,19 @@ class DockerSandbox(ZygoteSandbox):
             required=[],
         )
         options = tmpfs_options(limits)
-        host = {"tmpfs": {WORK: options, "/tmp": options}, **(_room_for_walls() if is_shared else {})}
+        host = {
+            "tmpfs": {WORK: options, "/tmp": options},
+            **(_room_for_walls() if is_shared else {}),
+        }
         with (
             self.container(
                 image,
-                Limits(0, limits.memory_mb, limits.processes + is_shared * OWN_PROCESSES, limits.disk_mb),
+                Limits(
+                    0,
+                    limits.memory_mb,
+                    limits.processes + is_shared * OWN_PROCESSES,
+                    limits.disk_mb,
+                ),
                 host=host,
                 # The kernel refuses to mount the /proc of a job over one that is masked.
                 masked=() if is_shared else MASKED,
@@ -195,7 +208,9 @@ class DockerSandbox(ZygoteSandbox):
             @functools.cache
             def started() -> tuple[Any, str]:
                 command = ["python", "-I", "-S", "-c", "import time; time.sleep(1e6)"]
-                made = self.container(image, _PROBE_LIMITS, host={}, command=command, network_disabled=True)
+                made = self.container(
+                    image, _PROBE_LIMITS, host={}, command=command, network_disabled=True
+                )
                 api, container = stack.enter_context(made)
                 api.start(container)
                 return api, container
@@ -208,7 +223,9 @@ class DockerSandbox(ZygoteSandbox):
                 try:
                     return float(output)
                 except ValueError:
-                    raise InfraError(f"the machine's load cannot be measured: {output[-200:]!r}") from None
+                    raise InfraError(
+                        f"the machine's load cannot be measured: {output[-200:]!r}"
+                    ) from None
 
             yield share
 
@@ -223,7 +240,9 @@ class DockerSandbox(ZygoteSandbox):
         if reaper is not None:
             with reaper:  # closes its stdin
                 if clean:
-                    reaper.communicate(b"done")  # also waits for the detached process, which holds its stdout
+                    reaper.communicate(
+                        b"done"
+                    )  # also waits for the detached process, which holds its stdout
 
     def _api(self) -> Any:
         """Return the client of this thread: `requests` sessions must not be shared."""
@@ -236,7 +255,14 @@ class DockerSandbox(ZygoteSandbox):
             if self._reaper is None:
                 # A session of its own, so that Ctrl-C and a killed terminal reach the harness and not the reaper.
                 self._reaper = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "lmrbench_evaluate.sandbox.reaper", self.run_id, str(os.getpid())],
+                    [
+                        sys.executable,
+                        "-P",
+                        "-m",
+                        "lmrbench_evaluate.sandbox.reaper",
+                        self.run_id,
+                        str(os.getpid()),
+                    ],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
@@ -252,9 +278,18 @@ def tmpfs_options(limits: Limits) -> str:
 def _room_for_walls() -> dict[str, Any]:
     """Return the host configuration of a container whose zygote builds walls: a profile that lets it."""
     refused = sorted({*REFUSED} - {*NEEDED_FOR_WALLS, *OWNERLESS})
-    profile = {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": refused, "action": "SCMP_ACT_ERRNO"}]}
+    profile = {
+        "defaultAction": "SCMP_ACT_ALLOW",
+        "syscalls": [{"names": refused, "action": "SCMP_ACT_ERRNO"}],
+    }
     # The engine's AppArmor profile forbids mounts.
-    return {"security_opt": ["no-new-privileges", "apparmor=unconfined", f"seccomp={json.dumps(profile)}"]}
+    return {
+        "security_opt": [
+            "no-new-privileges",
+            "apparmor=unconfined",
+            f"seccomp={json.dumps(profile)}",
+        ]
+    }
 
 
 def _paths(masked: Sequence[str]) -> dict[str, list[str]]:
@@ -293,4 +328,6 @@ def _require_limits(api: Any, container: str, limits: Limits) -> None:
     """Refuse an engine that accepts limits and ignores them, as one without root does on cgroup v1."""
     held = api.inspect_container(container)["HostConfig"]
     if (held["Memory"], held["PidsLimit"]) != (limits.memory_mb * 2**20, limits.processes):
-        raise InfraError("the engine cannot limit memory and processes; without root, it needs cgroup v2")
+        raise InfraError(
+            "the engine cannot limit memory and processes; without root, it needs cgroup v2"
+        )

@@ -56,22 +56,36 @@ def _daemon() -> dict[str, Any]:
     from docker.tls import TLSConfig
     from docker.utils import kwargs_from_env
 
-    folder, name = Path(os.environ.get("DOCKER_CONFIG") or "~/.docker").expanduser(), os.environ.get("DOCKER_CONTEXT")
-    with contextlib.suppress(OSError, ValueError, AttributeError):  # `docker` ignores a missing or damaged file, too
+    folder, name = (
+        Path(os.environ.get("DOCKER_CONFIG") or "~/.docker").expanduser(),
+        os.environ.get("DOCKER_CONTEXT"),
+    )
+    with contextlib.suppress(
+        OSError, ValueError, AttributeError
+    ):  # `docker` ignores a missing or damaged file, too
         name = name or json.loads((folder / "config.json").read_bytes()).get("currentContext")
     if os.environ.get("DOCKER_HOST") or name in (None, "", "default"):
         return {**kwargs_from_env()}
     digest = hashlib.sha256(str(name).encode()).hexdigest()
     try:
-        endpoint = json.loads((folder / "contexts/meta" / digest / "meta.json").read_bytes())["Endpoints"]["docker"]
+        endpoint = json.loads((folder / "contexts/meta" / digest / "meta.json").read_bytes())[
+            "Endpoints"
+        ]["docker"]
         address, verify = {"base_url": str(endpoint["Host"])}, not endpoint.get("SkipTLSVerify")
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise InfraError(f"Docker context {name!r} is not in {folder}; choose one of `docker context ls`") from error
-    tls = {path.stem: str(path) for path in (folder / "contexts/tls" / digest / "docker").glob("*.pem")}
+        raise InfraError(
+            f"Docker context {name!r} is not in {folder}; choose one of `docker context ls`"
+        ) from error
+    tls = {
+        path.stem: str(path) for path in (folder / "contexts/tls" / digest / "docker").glob("*.pem")
+    }
     if verify and not tls:
         return address
     certificate = (tls["cert"], tls["key"]) if {"cert", "key"} <= tls.keys() else None
-    return {**address, "tls": TLSConfig(client_cert=certificate, ca_cert=tls.get("ca"), verify=verify)}
+    return {
+        **address,
+        "tls": TLSConfig(client_cert=certificate, ca_cert=tls.get("ca"), verify=verify),
+    }
 
 
 @contextlib.contextmanager
@@ -86,7 +100,10 @@ def engine_errors(action: str) -> Iterator[None]:
         if not is_client_error and not isinstance(error, OSError):
             raise
         # The daemon's own words, where there are any.
-        text = " ".join(str(getattr(error, "explanation", "") or error).split()) or type(error).__name__
+        text = (
+            " ".join(str(getattr(error, "explanation", "") or error).split())
+            or type(error).__name__
+        )
         # The client wraps the message of the operating system in two or three layers of its own.
         system = re.search(r"\w+Error\(\d+, '([^']+)'\)|\[Errno \d+\] ([^\"')]+)", text)
         raise InfraError(f"{action}: {system[1] or system[2] if system else text[:300]}") from error
@@ -101,10 +118,16 @@ def stream_socket(attached: Any) -> socket.socket:
 @contextlib.contextmanager
 def attached(api: Any, container: str) -> Iterator[socket.socket]:
     """Yield a connection to the streams of a container that has not been started."""
-    stream = api.attach_socket(container, params=dict.fromkeys(("stdin", "stdout", "stderr", "stream"), 1))
+    stream = api.attach_socket(
+        container, params=dict.fromkeys(("stdin", "stdout", "stderr", "stream"), 1)
+    )
     # The response comes first: its own end would find its file closed, and Python 3.14 prints that.
     response = getattr(stream, "_response", contextlib.nullcontext())
-    with contextlib.closing(stream), contextlib.closing(stream_socket(stream)) as connection, response:
+    with (
+        contextlib.closing(stream),
+        contextlib.closing(stream_socket(stream)) as connection,
+        response,
+    ):
         yield connection
 
 
@@ -176,7 +199,9 @@ def remove_all(api: Any, run_id: str) -> bool:
     with engine_errors("Docker engine"):
         for pause in (0.0, 0.2, 1.0):  # a removal begun elsewhere takes its time
             time.sleep(pause)
-            containers = api.containers(all=True, quiet=True, filters={"label": f"{RUN_LABEL}={run_id}"})
+            containers = api.containers(
+                all=True, quiet=True, filters={"label": f"{RUN_LABEL}={run_id}"}
+            )
             if not containers:
                 return True
             for container in containers:
@@ -203,19 +228,27 @@ def end_of_container(api: Any, container: str, log: str) -> tuple[Ended, str]:
     if state.get("OOMKilled"):
         return Ended.OUT_OF_MEMORY, problem
     if state.get("Error") or (code and _killed_through_engine(api, container, state, ended_at)):
-        raise InfraError(f"the container was stopped from outside (exit {code} {state.get('Error', '')})".rstrip())
+        raise InfraError(
+            f"the container was stopped from outside (exit {code} {state.get('Error', '')})".rstrip()
+        )
     return Ended.EXITED, problem
 
 
-def _killed_through_engine(api: Any, container: str, state: Mapping[str, Any], ended_at: float) -> bool:
+def _killed_through_engine(
+    api: Any, container: str, state: Mapping[str, Any], ended_at: float
+) -> bool:
     """Return whether the container was stopped through the engine (`docker stop`, `kill`, `rm -f`).
 
     The exit status is not enough: tested code can lower the runner's CPU limit, and then the kernel kills the runner.
     """
-    started, finished = (datetime.fromisoformat(state[name]).timestamp() for name in ("StartedAt", "FinishedAt"))
+    started, finished = (
+        datetime.fromisoformat(state[name]).timestamp() for name in ("StartedAt", "FinishedAt")
+    )
     # The daemon, whose clock may be another, records the kill just after the container has ended.
     until = finished + (time.monotonic() - ended_at) + 1
     period = {"since": f"{started:.3f}", "until": f"{until:.3f}"}
-    events = api.events(**period, filters={"container": container, "event": ["kill", "remove"]}, decode=True)
+    events = api.events(
+        **period, filters={"container": container, "event": ["kill", "remove"]}, decode=True
+    )
     with contextlib.closing(events):
         return any(True for _ in events)

@@ -35,7 +35,9 @@ def ensure_image(api: Any, tag: str, benchmark: Path | None = None) -> str:
     try:
         held = lock.acquire(blocking=False)
     except Timeout:
-        _log.info("image %s is missing: waiting for another process, which pulls or builds an image", tag)
+        _log.info(
+            "image %s is missing: waiting for another process, which pulls or builds an image", tag
+        )
         held = lock.acquire()
     with held:
         return image_id(api, tag) or _make_image(api, tag, benchmark)
@@ -117,7 +119,9 @@ def _follow(lines: Iterable[Mapping[str, Any]], action: str) -> None:
     recent: deque[str] = deque(maxlen=5)
     for line in lines:
         if "error" in line:
-            raise InfraError(f"{action} failed: {line['error']} (after: {' | '.join(recent)[-400:]})")
+            raise InfraError(
+                f"{action} failed: {line['error']} (after: {' | '.join(recent)[-400:]})"
+            )
         text = str(line.get("stream") or ("" if "id" in line else line.get("status", ""))).strip()
         if text and text not in recent:
             recent.append(text)

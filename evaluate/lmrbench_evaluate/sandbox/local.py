@@ -48,7 +48,11 @@ class LocalSandbox(ChildSandbox):
     name = "local"
 
     def __init__(
-        self, benchmark: Path | None = None, isolation: Isolation = SHARED, *, user: int | None = None
+        self,
+        benchmark: Path | None = None,
+        isolation: Isolation = SHARED,
+        *,
+        user: int | None = None,
     ) -> None:
         """Prepare the sandbox; no process is started yet.
 
@@ -121,7 +125,11 @@ def _kill_all_of(user: int) -> None:
     for _ in range(_TRIES):
         # All at once: one after the other, they could fork faster than they are killed.
         with contextlib.suppress(OSError):  # they leave no room for another process
-            subprocess.run([sys.executable, "-I", "-S", "-c", _KILL, str(user)], stderr=subprocess.DEVNULL, check=False)
+            subprocess.run(
+                [sys.executable, "-I", "-S", "-c", _KILL, str(user)],
+                stderr=subprocess.DEVNULL,
+                check=False,
+            )
         if not any(_processes_of(user)):
             return
         time.sleep(0.02)

@@ -53,7 +53,9 @@ def wall_limit(time_s: float) -> float:
 class Meter:
     """Measures one run: an allowance for the start, then the rule from the runner's first line on."""
 
-    def __init__(self, limits: Limits, used: Callable[[], float], offered: Callable[[float], float]) -> None:
+    def __init__(
+        self, limits: Limits, used: Callable[[], float], offered: Callable[[float], float]
+    ) -> None:
         """Start measuring.
 
         Args:
@@ -119,7 +121,9 @@ class Meter:
             raise OverloadError(
                 f"the machine is overloaded: the run got {used:.0f} s of CPU time in {self.elapsed():.0f} s"
             )
-        self._next = time.monotonic() + min(self._every, max(LEAST_S / 4, (self._limits.time_s - used) / 2))
+        self._next = time.monotonic() + min(
+            self._every, max(LEAST_S / 4, (self._limits.time_s - used) / 2)
+        )
         return None
 
 

@@ -47,7 +47,9 @@ class Host:
     """Returns how the zygote ended, given its stderr, and a line about it."""
     watch: Callable[[Limits], Callable[[], Ended | None]] = lambda limits: lambda: None
     """Returns a function that says how a job must end because of a limit that only the backend knows."""
-    folder: Callable[[], contextlib.AbstractContextManager[str]] = lambda: contextlib.nullcontext(WORK)
+    folder: Callable[[], contextlib.AbstractContextManager[str]] = lambda: contextlib.nullcontext(
+        WORK
+    )
     """Yields the folder of a job, and leaves nothing of the job behind."""
     rlimits: Callable[[Limits], Mapping[str, int]] = field(default=lambda limits: {})
     """Returns the rlimits of a job by name."""
@@ -107,7 +109,11 @@ class Zygote:
 
     def _wait(self, arrived: Callable[[], bool], seconds: float) -> None:
         deadline = time.monotonic() + seconds
-        while not arrived() and (rest := deadline - time.monotonic()) > 0 and self._read(rest) is not None:
+        while (
+            not arrived()
+            and (rest := deadline - time.monotonic()) > 0
+            and self._read(rest) is not None
+        ):
             pass
 
     def _read(self, timeout_s: float) -> list[tuple[bool, bytes]] | None:
@@ -136,7 +142,9 @@ class Zygote:
             del self._buffer[: line_end + 1 + size]
             if kind == b"started":
                 self._uncounted = self._host.cpu_seconds() - int(words[0]) / 1e9
-            elif kind == b"begin":  # asking the host for each answer would take most of its own time
+            elif (
+                kind == b"begin"
+            ):  # asking the host for each answer would take most of its own time
                 self._cpu_before = int(words[0]) / 1e9 + (self._uncounted or 0.0)
                 if self._host.runs_in_place:
                     yield True, bytes(self._buffer)

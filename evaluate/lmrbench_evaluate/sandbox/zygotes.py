@@ -40,7 +40,9 @@ class ZygoteSandbox(Sandbox):
         """Return what answers have in common that the same zygote can run."""
         return image, limits.memory_mb, limits.processes, limits.disk_mb
 
-    def run(self, image: str, workspace: bytes, limits: Limits, modules: Sequence[str] = ()) -> Outcome:
+    def run(
+        self, image: str, workspace: bytes, limits: Limits, modules: Sequence[str] = ()
+    ) -> Outcome:
         # A run without libraries may need them with other settings, such as more threads.
         kind = (self.kind(image, limits), bool(modules))
         while True:

@@ -20,7 +20,9 @@ SEARCHES = 3
 STATED, PUBLISHED, OTHER, NONE = READINGS = ("stated", "published", "other", "none")
 
 
-def implemented_options(row: DatasetRow, stdout: bytes, runs: Collection[tuple[str, int]]) -> list[ChoiceRow]:
+def implemented_options(
+    row: DatasetRow, stdout: bytes, runs: Collection[tuple[str, int]]
+) -> list[ChoiceRow]:
     """Return the option of each choice of a row that an answer implements.
 
     Args:
@@ -34,7 +36,11 @@ def implemented_options(row: DatasetRow, stdout: bytes, runs: Collection[tuple[s
     if not choices:
         return []
     try:
-        sent = {(frame.case, frame.seed): frame for frame in read_frames(stdout) if frame.kind == "output"}
+        sent = {
+            (frame.case, frame.seed): frame
+            for frame in read_frames(stdout)
+            if frame.kind == "output"
+        }
     except StreamError:
         sent = {}
     declared = {case["name"]: case for case in row["tests"]["cases"]}
@@ -50,10 +56,14 @@ def _implemented(
     # The stated option first: no other one counts if its outputs are equal.
     options = sorted(choice["options"], key=lambda option: option["name"] != choice["stated"])
     expected = {
-        option["name"]: [frame for frame in option_frames(choice, option) if (frame.case, frame.seed) in runs]
+        option["name"]: [
+            frame for frame in option_frames(choice, option) if (frame.case, frame.seed) in runs
+        ]
         for option in options
     }
-    option = next((name for name, frames in expected.items() if _agrees(frames, sent, declared)), "")
+    option = next(
+        (name for name, frames in expected.items() if _agrees(frames, sent, declared)), ""
+    )
     published = choice["stated"] == choice["published"]
     return {
         "name": choice["name"],
@@ -80,7 +90,9 @@ def counted_choices(row: Mapping[str, Any]) -> list[ChoiceRow]:
 
     An answer that memorised outputs, or that searches the tables of its paper, decides nothing: it reads none.
     """
-    choices: list[ChoiceRow] = [choice for choice in row.get("choices", ()) if choice["altered"] or choice["open"]]
+    choices: list[ChoiceRow] = [
+        choice for choice in row.get("choices", ()) if choice["altered"] or choice["open"]
+    ]
     if row.get("memorised") or row.get("core_memorised") or row.get("searches_table"):
         return [{**choice, "reading": NONE} for choice in choices]
     return choices
@@ -94,7 +106,10 @@ def searches_table(row: DatasetRow, repo: Mapping[str, File]) -> bool:
     changed = [name for name in repo if name not in FILES and repo[name] != masked.get(name)]
     copied = set[str]()
     for name in changed:
-        texts = (file.data.decode("utf-8", "replace") for file in (repo[name], masked.get(name, File(b""))))
+        texts = (
+            file.data.decode("utf-8", "replace")
+            for file in (repo[name], masked.get(name, File(b"")))
+        )
         new, given = (reported_in(text, row["paper_text"]) for text in texts)
         copied |= new - given
     return len(copied) >= SEARCHES
@@ -106,12 +121,17 @@ def option_frames(choice: RowChoice, option: Option) -> list[Frame]:
 
 
 def _agrees(
-    expected: Sequence[Frame], sent: Mapping[tuple[str, int], Frame], declared: Mapping[str, DeclaredCase]
+    expected: Sequence[Frame],
+    sent: Mapping[tuple[str, int], Frame],
+    declared: Mapping[str, DeclaredCase],
 ) -> bool:
     """Return whether an answer returned the outputs of an option in every case and seed."""
     for want in expected:
         got, comparison = sent.get((want.case, want.seed)), Comparison(declared[want.case])
         # An output that cannot be compared is none of the options.
-        if got is None or compare_output(decode(want.payload), got.payload, comparison)[0] is not Cause.EQUAL:
+        if (
+            got is None
+            or compare_output(decode(want.payload), got.payload, comparison)[0] is not Cause.EQUAL
+        ):
             return False
     return bool(expected)

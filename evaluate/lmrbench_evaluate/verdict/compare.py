@@ -30,7 +30,11 @@ class TooLargeError(ValueError):
 def first_difference(expected: Any, actual: Any, comparison: Comparison) -> str | None:
     """Return the first difference from `expected`, None if there is none; TooLargeError after `MAX_WORK`."""
     walk = _Walk(comparison)
-    if comparison.unordered and isinstance(expected, (list, tuple)) and type(expected) is type(actual):
+    if (
+        comparison.unordered
+        and isinstance(expected, (list, tuple))
+        and type(expected) is type(actual)
+    ):
         return walk.unordered(expected, actual)
     return walk.difference(expected, actual, "output")
 
@@ -63,7 +67,10 @@ class _Walk:
                 seeker, through = queue.popleft()
                 self._spend(len(actual) // _AT_ONCE)
                 for index, other in enumerate(actual):
-                    if index not in reached and self.difference(expected[seeker], other, "") is None:
+                    if (
+                        index not in reached
+                        and self.difference(expected[seeker], other, "") is None
+                    ):
                         reached[index] = through
                         if index not in taken:
                             free = index
@@ -91,7 +98,10 @@ class _Walk:
         if isinstance(expected, (list, tuple)):
             if len(expected) != len(actual):
                 return f"{path}: {plural(len(actual), 'item')}, expected {len(expected):,}"
-            pairs = ((f"{path}[{i}]", e, a) for i, (e, a) in enumerate(zip(expected, actual, strict=True)))
+            pairs = (
+                (f"{path}[{i}]", e, a)
+                for i, (e, a) in enumerate(zip(expected, actual, strict=True))
+            )
             return self._first(pairs)
         if isinstance(expected, dict):
             return self._containers(expected, actual, path)
@@ -141,7 +151,9 @@ class _Walk:
             return f"{path}: got {what} {show(sorted(got))}, expected {show(sorted(want))}"
         if form == "set":
             return None
-        return self._first((f"{path}[{cut(key, MAX_SHOWN)}]", item, got[key][1]) for key, (_, item) in want.items())
+        return self._first(
+            (f"{path}[{cut(key, MAX_SHOWN)}]", item, got[key][1]) for key, (_, item) in want.items()
+        )
 
     def _by_key(self, container: Any, form: str) -> dict[str, Any]:
         return {self._key(item if form == "set" else item[0]): item for item in container[form]}
@@ -163,10 +175,16 @@ class _Walk:
             (f"{path}.index", expected.index, actual.index),
         ]
         if len(expected.series) != len(actual.series):
-            return f"{path}: {plural(len(actual.series), 'column')}, expected {len(expected.series):,}"
+            return (
+                f"{path}: {plural(len(actual.series), 'column')}, expected {len(expected.series):,}"
+            )
         for want, got in zip(expected.series, actual.series, strict=True):
             where = f"{path}[{show(want[1])}]"
-            parts += [(f"{where}.dtype", want[0], got[0]), (f"{where}.name", want[1], got[1]), (where, want[2], got[2])]
+            parts += [
+                (f"{where}.dtype", want[0], got[0]),
+                (f"{where}.name", want[1], got[1]),
+                (where, want[2], got[2]),
+            ]
         return self._first(parts)
 
 
@@ -180,7 +198,11 @@ def _kind(value: Any) -> str:
 
 def _ending_difference(expected: Any, actual: Any) -> str:
     """Describe two values of `lmrbench_cases.outcome` of which one was returned and the other raised."""
-    if not (isinstance(expected, tuple) and isinstance(actual, tuple) and len(expected) == len(actual) == 2):
+    if not (
+        isinstance(expected, tuple)
+        and isinstance(actual, tuple)
+        and len(expected) == len(actual) == 2
+    ):
         return ""
     if (expected[0], actual[0]) == ("raised", "returned"):
         return f"returned a value ({show(actual[1])}) where {cut(str(expected[1]), MAX_SHOWN)} was expected"
@@ -189,21 +211,31 @@ def _ending_difference(expected: Any, actual: Any) -> str:
     return ""
 
 
-def _report(equal: np.ndarray, want: np.ndarray, got: np.ndarray, path: str, comparison: Comparison) -> str | None:
+def _report(
+    equal: np.ndarray, want: np.ndarray, got: np.ndarray, path: str, comparison: Comparison
+) -> str | None:
     if equal.all():
         return None
     place = tuple(int(i) for i in np.unravel_index(int(equal.argmin()), equal.shape))
     where = f"{path}{list(place)}" if place else path
-    count = f", {equal.size - int(np.count_nonzero(equal))} of {equal.size} values differ" if equal.size > 1 else ""
+    count = (
+        f", {equal.size - int(np.count_nonzero(equal))} of {equal.size} values differ"
+        if equal.size > 1
+        else ""
+    )
     return f"{where}: {comparison.describe(want[place].item(), got[place].item())}{count}"
 
 
-def _total_variation(want: np.ndarray, got: np.ndarray, comparison: Comparison, path: str) -> str | None:
+def _total_variation(
+    want: np.ndarray, got: np.ndarray, comparison: Comparison, path: str
+) -> str | None:
     """Compare two distributions by half the sum of absolute differences, which may be at most `atol`."""
     distance = 0.5 * float(np.abs(want.astype(np.float64) - got.astype(np.float64)).sum())
     if distance <= comparison.atol:
         return None
-    return f"{path}: total variation {above(distance, comparison.atol)}, tolerance {comparison.atol:g}"
+    return (
+        f"{path}: total variation {above(distance, comparison.atol)}, tolerance {comparison.atol:g}"
+    )
 
 
 #: The checkers for `@compare(checker=...)`; each compares two arrays of equal dtype and shape.

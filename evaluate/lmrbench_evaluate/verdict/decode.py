@@ -75,7 +75,13 @@ class Table:
     @property
     def kind(self) -> str:
         """The kind of object, one of the three."""
-        return "DataFrame" if self.columns is not None else "Series" if self.index is not None else "object array"
+        return (
+            "DataFrame"
+            if self.columns is not None
+            else "Series"
+            if self.index is not None
+            else "object array"
+        )
 
     def __repr__(self) -> str:
         return f"{self.kind} of {', '.join(dtype for dtype, _, _ in self.series)}"
@@ -96,7 +102,12 @@ def read_frames(stream: bytes) -> Iterator[Frame]:
             case, seed, kind, size = header["case"], header["seed"], header["kind"], header["size"]
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise StreamError(f"bad frame header at byte {position}") from error
-        well_typed = isinstance(case, str) and isinstance(kind, str) and type(seed) is int and type(size) is int
+        well_typed = (
+            isinstance(case, str)
+            and isinstance(kind, str)
+            and type(seed) is int
+            and type(size) is int
+        )
         if not well_typed or not 0 <= size <= len(stream) - end - 1:
             raise StreamError(f"bad frame header at byte {position}")
         position = end + 1 + size
@@ -105,7 +116,12 @@ def read_frames(stream: bytes) -> Iterator[Frame]:
 
 def write_frame(frame: Frame) -> bytes:
     """Encode a frame for `read_frames`, to store recorded outputs."""
-    header = {"case": frame.case, "seed": frame.seed, "kind": frame.kind, "size": len(frame.payload)}
+    header = {
+        "case": frame.case,
+        "seed": frame.seed,
+        "kind": frame.kind,
+        "size": len(frame.payload),
+    }
     return json.dumps(header).encode("ascii") + b"\n" + frame.payload
 
 
@@ -133,7 +149,9 @@ def decode(payload: bytes) -> Any:
     try:
         content = json.loads(payload[:end])
         sizes, tree = content["arrays"], content["tree"]
-        if not isinstance(sizes, list) or not all(type(size) is int and size >= 0 for size in sizes):
+        if not isinstance(sizes, list) or not all(
+            type(size) is int and size >= 0 for size in sizes
+        ):
             raise StreamError("bad list of arrays")
         if len(sizes) > MAX_ARRAYS:
             raise StreamError("too many arrays")
@@ -148,7 +166,14 @@ def decode(payload: bytes) -> Any:
         return _TreeDecoder(arrays).node(tree)
     except StreamError:
         raise
-    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
         raise StreamError(f"unreadable output ({type(error).__name__})") from error
 
 
@@ -219,11 +244,15 @@ class _TreeDecoder:
             case "objects":
                 shape = node["shape"]
                 # Checked before they are multiplied: a product of long numbers takes for ever.
-                if len(shape) > MAX_DIMENSIONS or not all(type(n) is int and 0 <= n <= MAX_NODES for n in shape):
+                if len(shape) > MAX_DIMENSIONS or not all(
+                    type(n) is int and 0 <= n <= MAX_NODES for n in shape
+                ):
                     raise StreamError("impossible shape of an object array")
                 if math.prod(shape) != len(value):
                     raise StreamError("object array size and shape differ")
-                return Table(None, None, (("object", tuple(shape), [self.node(item) for item in value]),))
+                return Table(
+                    None, None, (("object", tuple(shape), [self.node(item) for item in value]),)
+                )
             case "series":
                 return Table(None, self.node(value["index"]), (self._series(value),))
             case "frame":

@@ -11,7 +11,13 @@ from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import File
 
 from ..predictions.prediction import Prediction
-from ..rebuild.workspace import check_repository, libraries_of, rebuild, without_experiments, workspace_tar
+from ..rebuild.workspace import (
+    check_repository,
+    libraries_of,
+    rebuild,
+    without_experiments,
+    workspace_tar,
+)
 from ..sandbox.base import Limits, Sandbox
 from ..sandbox.exclusive_retry import run_with_exclusive_retry
 from .choices import implemented_options, searches_table
@@ -60,7 +66,9 @@ def evaluate_prediction(
     return dataclasses.replace(verdict, detail="; ".join(notes)) if verdict.cases else verdict
 
 
-def evaluate_repository(row: DatasetRow, repo: Mapping[str, File], sandbox: Sandbox, image: str) -> Verdict:
+def evaluate_repository(
+    row: DatasetRow, repo: Mapping[str, File], sandbox: Sandbox, image: str
+) -> Verdict:
     """Return the verdict on all files of a repository that was changed in place, as `evaluate_prediction`."""
     frames = read_expected(row)
     try:
@@ -83,10 +91,14 @@ def _evaluate_files(
     """Run the cases on a rebuilt repository and grade their outputs."""
     started, tests = time.monotonic(), row["tests"]
     published = sum(len(tests["seeds"]) if case["varies"] else 1 for case in tests["cases"])
-    limits = Limits(tests["timeout_s"] * timeout_scale * max(1.0, len(frames) / published), tests["memory_mb"])
+    limits = Limits(
+        tests["timeout_s"] * timeout_scale * max(1.0, len(frames) / published), tests["memory_mb"]
+    )
     runs = [(frame.case, frame.seed) for frame in frames]
     files = without_experiments(row, repo)
-    workspace = workspace_tar(files, row_cases(row), runs=runs, limit_s=limits.time_s, together=together)
+    workspace = workspace_tar(
+        files, row_cases(row), runs=runs, limit_s=limits.time_s, together=together
+    )
     reason = ""
     stop = stop or threading.Event()
     for attempt in range(INFRA_TRIES):
@@ -95,7 +107,9 @@ def _evaluate_files(
         try:
             outcome = run_with_exclusive_retry(sandbox, image, workspace, limits, libraries_of(row))
         except OverloadError as error:
-            return Verdict.without_cases(Cause.OVERLOAD, str(error), duration_s=time.monotonic() - started)
+            return Verdict.without_cases(
+                Cause.OVERLOAD, str(error), duration_s=time.monotonic() - started
+            )
         except InfraError as error:
             reason = str(error)
             continue

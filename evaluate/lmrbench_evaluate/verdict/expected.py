@@ -65,8 +65,16 @@ def record_seeds(
         InfraError: the machinery failed, or the machine was overloaded.
     """
     others = seeds[:1] if constant else []
-    runs = [(case["name"], seed) for case in row["tests"]["cases"] for seed in (seeds if case["varies"] else others)]
-    limit = row["tests"]["timeout_s"] * timeout_scale * max(1.0, len(seeds) / len(row["tests"]["seeds"]))
+    runs = [
+        (case["name"], seed)
+        for case in row["tests"]["cases"]
+        for seed in (seeds if case["varies"] else others)
+    ]
+    limit = (
+        row["tests"]["timeout_s"]
+        * timeout_scale
+        * max(1.0, len(seeds) / len(row["tests"]["seeds"]))
+    )
     setting = f"import os\nos.environ.update({dict(environment)!r})\n" if environment else ""
     cases = setting.encode() + row_cases(row)
     workspace = workspace_tar(golden_repo, cases, runs=runs, limit_s=limit, threads=threads)
@@ -82,9 +90,13 @@ def record_seeds(
     if lacking := [run for run in runs if run not in returned]:
         case, seed = lacking[0]
         how = f"its sandbox ended with {outcome.ended} after {outcome.duration_s:.0f} s"
-        if frame := next((frame for frame in frames if (frame.case, frame.seed) == lacking[0]), None):
+        if frame := next(
+            (frame for frame in frames if (frame.case, frame.seed) == lacking[0]), None
+        ):
             facts = read_json(frame.payload)
-            how = " ".join(f"{facts.get('type', frame.kind)}: {facts.get('message', facts)}".split())[:300]
+            how = " ".join(
+                f"{facts.get('type', frame.kind)}: {facts.get('message', facts)}".split()
+            )[:300]
         problem = f"the reference does not return from case_{case} on seed {seed} ({len(lacking)} of {len(runs)} runs)"
         raise BadReferenceError(f"{row['instance_id']}: {problem}: {how}; fix the task")
     return frames

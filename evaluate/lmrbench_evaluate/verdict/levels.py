@@ -20,7 +20,11 @@ class Level(StrEnum):
 #: The outcome of an instance without an answer.
 MISSING = "missing"
 #: All outcomes, best first: the level that an answer reached, or else the status of its core cases.
-OUTCOMES = (*map(str, reversed(Level)), *(str(status) for status in Status if status is not Status.PASSED), MISSING)
+OUTCOMES = (
+    *map(str, reversed(Level)),
+    *(str(status) for status in Status if status is not Status.PASSED),
+    MISSING,
+)
 #: Tracks in the order of tables.
 TRACK_ORDER = (*TRACKS, UNSTATED)
 

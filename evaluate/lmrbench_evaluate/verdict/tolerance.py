@@ -52,7 +52,9 @@ class Comparison:
             return expected == actual and math.copysign(1, expected) == math.copysign(1, actual)
         if expected == actual:
             return True
-        return math.isfinite(expected) and abs(actual - expected) <= self.atol + self.rtol * abs(expected)
+        return math.isfinite(expected) and abs(actual - expected) <= self.atol + self.rtol * abs(
+            expected
+        )
 
     def describe(self, expected: Any, actual: Any) -> str:
         """Describe two values of one type: "got 0.786, expected 0.785 (relative error 0.0018, tolerance 0.0001)".
@@ -62,7 +64,9 @@ class Comparison:
         if not isinstance(expected, float):
             return f"got {show(actual)}, expected {show(expected)}"
         pairs = ((f"{actual:.{digits}g}", f"{expected:.{digits}g}") for digits in range(3, 17))
-        got, want = next((pair for pair in pairs if pair[0] != pair[1]), (repr(actual), repr(expected)))
+        got, want = next(
+            (pair for pair in pairs if pair[0] != pair[1]), (repr(actual), repr(expected))
+        )
         text = f"got {got}, expected {want}"
         allows = self.rtol or self.atol
         with np.errstate(all="ignore"):  # the distance of two finite numbers can overflow
@@ -84,7 +88,9 @@ class Comparison:
 
     def _close(self, want: np.ndarray, got: np.ndarray) -> np.ndarray:
         near = np.asarray(np.isclose(got, want, rtol=self.rtol, atol=self.atol, equal_nan=True))
-        return near & ((np.signbit(want) == np.signbit(got)) | np.isnan(want)) if self.exact else near
+        return (
+            near & ((np.signbit(want) == np.signbit(got)) | np.isnan(want)) if self.exact else near
+        )
 
 
 def above(error: float, tolerance: float) -> str:

@@ -81,7 +81,13 @@ class CaseResult:
     def as_row(self) -> CaseRow:
         """Return it for results.jsonl."""
         status = str(self.status)
-        return {"name": self.name, "seed": self.seed, "core": self.core, "status": status, "detail": self.detail}
+        return {
+            "name": self.name,
+            "seed": self.seed,
+            "core": self.core,
+            "status": status,
+            "detail": self.detail,
+        }
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,9 @@ class Verdict:
     reproduced the method, whatever its cases."""
 
     @classmethod
-    def without_cases(cls, cause: Cause, detail: str, *, log: str = "", duration_s: float = 0.0) -> Self:
+    def without_cases(
+        cls, cause: Cause, detail: str, *, log: str = "", duration_s: float = 0.0
+    ) -> Self:
         """Make the verdict on an answer without results of cases."""
         return cls(cause.status, [], log, duration_s, detail, cause)
 
@@ -123,26 +131,39 @@ class Verdict:
     def searching(self) -> Self:
         """Return the verdict on an answer with these results of cases that holds numbers of its paper's tables."""
         status = worst([self.status, Status.FAILED])
-        return replace(self, status=status, searches_table=True, detail="holds numbers of the paper's tables")
+        return replace(
+            self, status=status, searches_table=True, detail="holds numbers of the paper's tables"
+        )
 
     def functions(self, declared: Sequence[DeclaredCase]) -> list[PartRow]:
         """Return the verdict on each function of a method: the worst of the cases that test it.
 
         Without results of cases, every function has the status of the answer. Experiments test no function alone.
         """
-        return self._parts((name, item["name"]) for item in declared for name in item.get("goals") or ())
+        return self._parts(
+            (name, item["name"]) for item in declared for name in item.get("goals") or ()
+        )
 
     def experiments(self, declared: Sequence[DeclaredCase]) -> list[PartRow]:
         """Return the verdict on each experiment of a method: the worst of its seeds, or the status of the answer."""
-        return self._parts((item["name"], item["name"]) for item in declared if not item.get("goals"))
+        return self._parts(
+            (item["name"], item["name"]) for item in declared if not item.get("goals")
+        )
 
     def _parts(self, tested_by: Iterable[tuple[str, str]]) -> list[PartRow]:
         """Return the verdict on each part of a method, given each part with the cases that test it."""
         found: dict[str, list[Status]] = {}
         for part, name in tested_by:
-            statuses = [case.status for case in self.cases if case.name == name] if self.cases else [self.status]
+            statuses = (
+                [case.status for case in self.cases if case.name == name]
+                if self.cases
+                else [self.status]
+            )
             found.setdefault(part, []).extend(statuses)
-        return [{"name": part, "status": str(worst(statuses))} for part, statuses in sorted(found.items())]
+        return [
+            {"name": part, "status": str(worst(statuses))}
+            for part, statuses in sorted(found.items())
+        ]
 
     def memorised(self, published: Collection[int], *, core: bool = False) -> bool:
         """Return whether the answer passes all published seeds and fails or raises on fresh ones.
@@ -177,7 +198,9 @@ def worst(statuses: Iterable[Status]) -> Status:
     return max(statuses, key=_SEVERITY.index, default=Status.INFRA_ERROR)
 
 
-def grade(expected: Sequence[Frame], declared: Sequence[DeclaredCase], outcome: Outcome) -> list[CaseResult]:
+def grade(
+    expected: Sequence[Frame], declared: Sequence[DeclaredCase], outcome: Outcome
+) -> list[CaseResult]:
     """Return one result for each expected case and seed, in their order.
 
     Args:
@@ -193,13 +216,17 @@ def grade(expected: Sequence[Frame], declared: Sequence[DeclaredCase], outcome: 
     try:
         for frame in read_frames(outcome.stdout):
             found = sent.get((frame.case, frame.seed))
-            if found is not None and len(found) < 2:  # an unknown case, or a third output, takes no memory
+            if (
+                found is not None and len(found) < 2
+            ):  # an unknown case, or a third output, takes no memory
                 found.append(frame)
     except StreamError as error:
         broken = str(error)
     results = []
     for want in expected:
-        cause, detail = _grade_case(want, sent[want.case, want.seed], comparisons[want.case], outcome, broken)
+        cause, detail = _grade_case(
+            want, sent[want.case, want.seed], comparisons[want.case], outcome, broken
+        )
         results.append(CaseResult(want.case, want.seed, cause.status, detail, want.case in core))
     return results
 
@@ -215,7 +242,9 @@ def _grade_case(
     frame = got[0]
     match frame.kind:
         case "output":
-            if frame.payload == want.payload:  # a recorded output equals itself: `references` has compared it
+            if (
+                frame.payload == want.payload
+            ):  # a recorded output equals itself: `references` has compared it
                 return Cause.EQUAL, ""
             return compare_output(decode(want.payload), frame.payload, comparison)
         case "raised":
@@ -233,7 +262,11 @@ def compare_output(expected: Any, payload: bytes, comparison: Comparison) -> tup
         return Cause.UNREADABLE_OUTPUT, str(error)
     except Exception as error:
         return Cause.UNREADABLE_OUTPUT, f"the output cannot be compared ({type(error).__name__})"
-    return (Cause.DIFFERENT, visible(difference, keep="")[:MAX_DETAIL]) if difference else (Cause.EQUAL, "")
+    return (
+        (Cause.DIFFERENT, visible(difference, keep="")[:MAX_DETAIL])
+        if difference
+        else (Cause.EQUAL, "")
+    )
 
 
 def _raised(facts: Mapping[str, Any]) -> tuple[Cause, str]:
@@ -242,13 +275,17 @@ def _raised(facts: Mapping[str, Any]) -> tuple[Cause, str]:
     places = [_text(item) for item in frames] if isinstance(frames, list) else []
     line = f"{kind}: {message}" if message else kind
     memory = kind == "MemoryError" or any(text in message for text in _ALLOCATION_MESSAGES)
-    return (Cause.OUT_OF_MEMORY if memory else Cause.RAISED), "\n".join([line, *reversed(places)])[:MAX_DETAIL]
+    return (Cause.OUT_OF_MEMORY if memory else Cause.RAISED), "\n".join([line, *reversed(places)])[
+        :MAX_DETAIL
+    ]
 
 
 def _died(facts: Mapping[str, Any]) -> tuple[Cause, str]:
     if facts.get("oom"):
         return Cause.OUT_OF_MEMORY, "killed by the kernel: the memory limit was reached"
-    if facts.get("signal") == signal.SIGXCPU:  # where the sandbox itself cannot tell how much is used
+    if (
+        facts.get("signal") == signal.SIGXCPU
+    ):  # where the sandbox itself cannot tell how much is used
         return Cause.TIME_LIMIT, "no output within the time limit: the case used up its CPU time"
     if reason := _text(facts.get("reason")):
         return Cause.DIED, reason
@@ -264,7 +301,10 @@ def _text(value: Any) -> str:
 def _missing(outcome: Outcome, broken: str) -> tuple[Cause, str]:
     if outcome.ended is Ended.TIME_LIMIT:
         cpu = "" if outcome.cpu_s is None else f", of which {outcome.cpu_s:.0f} s of CPU time"
-        return Cause.TIME_LIMIT, f"no output within the time limit ({outcome.duration_s:.0f} s{cpu})"
+        return (
+            Cause.TIME_LIMIT,
+            f"no output within the time limit ({outcome.duration_s:.0f} s{cpu})",
+        )
     if outcome.ended is Ended.OUT_OF_MEMORY:
         return Cause.OUT_OF_MEMORY, "the memory limit of the sandbox was reached"
     if outcome.ended is Ended.OUTPUT_LIMIT:

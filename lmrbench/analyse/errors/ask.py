@@ -40,7 +40,9 @@ class Diagnosed(NamedTuple):
     """The reason why no model can be asked; empty if a question only failed."""
 
 
-def read_diagnoses(run: Path, model: str | None = None) -> tuple[Judge | None, dict[AnswerKey, Diagnosed]]:
+def read_diagnoses(
+    run: Path, model: str | None = None
+) -> tuple[Judge | None, dict[AnswerKey, Diagnosed]]:
     """Return the model that was asked about a run's failed answers and its diagnoses by answer; (None, {}) if none was.
 
     By default these are the model, prompt and server that were asked last; diagnoses of two never mix.
@@ -51,7 +53,9 @@ def read_diagnoses(run: Path, model: str | None = None) -> tuple[Judge | None, d
         return None, {}
     votes = DiagnosisLog.votes(run / FILE, chosen)
     return chosen, {
-        answer: Diagnosed(Diagnosis.model_validate(row) if row["status"] == JUDGED else None, row["reason"])
+        answer: Diagnosed(
+            Diagnosis.model_validate(row) if row["status"] == JUDGED else None, row["reason"]
+        )
         for answer, [row, *_] in votes.items()
     }
 
@@ -59,7 +63,9 @@ def read_diagnoses(run: Path, model: str | None = None) -> tuple[Judge | None, d
 def has_failed(result: ResultRow) -> bool:
     """Return whether an answer failed at the level by which its track is ranked; infra errors do not count."""
     reached = outcome(result["status"], result["core_status"])
-    return reached != Status.INFRA_ERROR and not reaches(reached, Level(ranking_level(result["track"])))
+    return reached != Status.INFRA_ERROR and not reaches(
+        reached, Level(ranking_level(result["track"]))
+    )
 
 
 def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeSummary:

@@ -128,7 +128,9 @@ def parse_diagnosis(text: str, question: Question | None = None) -> Diagnosis:
     marked = []
     for item in diagnosis.errors:
         quote = _without_blanks(item.quote)
-        marked.append(item.model_copy(update={"found": len(quote) >= MIN_QUOTE and quote in material}))
+        marked.append(
+            item.model_copy(update={"found": len(quote) >= MIN_QUOTE and quote in material})
+        )
     return diagnosis.model_copy(update={"errors": tuple(marked)})
 
 

@@ -54,7 +54,9 @@ class _Classified(NamedTuple):
         return [error["found"] for row in self.records for error in row["errors"]]
 
 
-def analyse_errors(run: Path, *, model: str | None = None, instances: Sequence[str] = ()) -> Analysis:
+def analyse_errors(
+    run: Path, *, model: str | None = None, instances: Sequence[str] = ()
+) -> Analysis:
     """Collect the error classes of a run's failed answers (`read_diagnoses`); no model is asked."""
     import pandas as pd
 
@@ -68,7 +70,9 @@ def analyse_errors(run: Path, *, model: str | None = None, instances: Sequence[s
 def _collect(run: Path, model: str | None, instances: Sequence[str]) -> _Classified:
     """Return the failed answers of a run with the classes that the model gave."""
     asked, diagnosed = read_diagnoses(run, model)
-    results = [row for row in RunFolder(run).rows() if not instances or row["instance_id"] in instances]
+    results = [
+        row for row in RunFolder(run).rows() if not instances or row["instance_id"] in instances
+    ]
     records = []
     for row in filter(has_failed, results):
         missing = str(row["status"]) if row["status"] == Status.MALFORMED else ""
@@ -95,7 +99,9 @@ def _notes(answers: _Classified) -> Iterator[str]:
         )
 
 
-def _numbers(answers: _Classified, shares: Mapping[ErrorClass, tuple[Share, Share]]) -> dict[str, Any]:
+def _numbers(
+    answers: _Classified, shares: Mapping[ErrorClass, tuple[Share, Share]]
+) -> dict[str, Any]:
     """Return the JSON of the analysis."""
     asked = answers.asked
     return {

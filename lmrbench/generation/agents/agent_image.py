@@ -39,9 +39,15 @@ class AgentImage(Environment):
 
 def agent_image(agent: str, base: str) -> AgentImage:
     """Return the image of an agent on the image of a task; InputError if the agent has none."""
-    known = {folder.name: folder for folder in sorted(_FOLDERS.iterdir()) if (folder / "Dockerfile").is_file()}
+    known = {
+        folder.name: folder
+        for folder in sorted(_FOLDERS.iterdir())
+        if (folder / "Dockerfile").is_file()
+    }
     if agent not in known:
-        raise InputError(f"{agent!r} is not an agent with an image of its own; known: {', '.join(known)}")
+        raise InputError(
+            f"{agent!r} is not an agent with an image of its own; known: {', '.join(known)}"
+        )
     return AgentImage(known[agent], f"{agent} on {base}", DISK_MB[agent], base)
 
 
@@ -53,7 +59,9 @@ def find_agent_image(api: Any, agent: str, base: str) -> str:
     raise InputError(f"{agent} has no image on {base} yet; build it with {how}")
 
 
-def build_agent_images(agent: str, bases: Sequence[str], benchmark: Path | None = None) -> dict[str, str]:
+def build_agent_images(
+    agent: str, bases: Sequence[str], benchmark: Path | None = None
+) -> dict[str, str]:
     """Build an agent's images on several images of tasks, which are built if missing; return tag → content address.
 
     Args:
@@ -66,7 +74,9 @@ def build_agent_images(agent: str, bases: Sequence[str], benchmark: Path | None 
     images = [agent_image(agent, base) for base in bases]
     api, built = connect(), {}
     for item in images:
-        _log.info("building %s: about %.1f GB of disk beside %s", item.tag, item.disk_mb / 1000, item.base)
+        _log.info(
+            "building %s: about %.1f GB of disk beside %s", item.tag, item.disk_mb / 1000, item.base
+        )
         ensure_image(api, item.base, benchmark)
         built[item.tag] = build_image(api, item)
     return built

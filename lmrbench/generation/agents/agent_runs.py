@@ -53,7 +53,9 @@ def open_agent(agent: str, files: Path | None = None) -> Agent:
     return InstalledAgent(agent) if agent in PROGRAMS else CommandAgent(agent, files)
 
 
-def run_agent(settings: AgentSettings, rows: Sequence[DatasetRow], progress: Progress | None = None) -> AgentSummary:
+def run_agent(
+    settings: AgentSettings, rows: Sequence[DatasetRow], progress: Progress | None = None
+) -> AgentSummary:
     """Run an agent on the instances whose rows are missing, and add them to `out`/predictions.jsonl.
 
     Args:
@@ -74,11 +76,17 @@ def run_agent(settings: AgentSettings, rows: Sequence[DatasetRow], progress: Pro
     with AnswerLog.open(settings.out / PREDICTIONS) as file, DockerSandbox() as sandbox:
         names = name, f"agent:{agent.name}", settings.track
         if any(key[1:4] != names for key in file.keys):
-            raise ArgumentError("out", f"{settings.out}: holds rows of another model, agent or track; choose another")
+            raise ArgumentError(
+                "out",
+                f"{settings.out}: holds rows of another model, agent or track; choose another",
+            )
         budget = file.budget(settings, name)
         run = _AgentRun(settings, agent, names, budget, file, sandbox)
         file.check_request(names, run.request)
-        images = {tag: agent.image(sandbox, tag) for tag in sorted({row["docker_image"] for row in chosen})}
+        images = {
+            tag: agent.image(sandbox, tag)
+            for tag in sorted({row["docker_image"] for row in chosen})
+        }
         run.all(chosen, images, progress or Progress())
         run.summary.close(budget)
         run.summary.unknown_costs = file.unknown_costs
@@ -105,7 +113,11 @@ class _AgentRun:
     def all(self, rows: Sequence[DatasetRow], images: dict[str, str], progress: Progress) -> None:
         """Make the missing rows, several at a time, first samples first; only this thread writes."""
         keys = [(row, sample) for sample in range(self.settings.samples) for row in rows]
-        jobs = [job for job in keys if AnswerKey(job[0]["instance_id"], *self.names, job[1]) not in self.file.keys]
+        jobs = [
+            job
+            for job in keys
+            if AnswerKey(job[0]["instance_id"], *self.names, job[1]) not in self.file.keys
+        ]
         self.summary.kept = len(keys) - len(jobs)
         progress.start(len(jobs))
 
@@ -133,7 +145,10 @@ class _AgentRun:
         except RunEndedError as error:
             summary.stopped = summary.stopped or str(error)
             return "error"
-        except (InfraError, OSError) as error:  # of this machine's disk; an agent's files never raise here
+        except (
+            InfraError,
+            OSError,
+        ) as error:  # of this machine's disk; an agent's files never raise here
             summary.fail(f"{label}: {error}")
             if self._failures.note(failed=True):
                 summary.stopped = f"{GIVE_UP_AFTER} tries in a row failed ({error})"
@@ -148,7 +163,14 @@ class _AgentRun:
         summary.unchanged += not row["model_patch"]
         what = "a patch" if row["model_patch"] else facts.get("problem", "nothing changed")
         ending, duration_s = facts["exit_status"], facts["duration_s"]
-        _log.info("%s: %s, %s, %s, %.0f s", label, ending, what, plural(facts["steps"], "step"), duration_s)
+        _log.info(
+            "%s: %s, %s, %s, %.0f s",
+            label,
+            ending,
+            what,
+            plural(facts["steps"], "step"),
+            duration_s,
+        )
         return "done" if row["model_patch"] else "unchanged"
 
     def _one(self, row: DatasetRow, sample: int, image: str) -> dict[str, Any]:
@@ -156,7 +178,9 @@ class _AgentRun:
         settings, started = self.settings, time.monotonic()
         trajectory = _new_folder(settings.out / TRAJECTORIES / f"{row['instance_id']}-{sample}")
         budget_s = settings.cpu_budget or row.get("cpu_budget_s")
-        files = workspace_files(with_cpu_budget(row, budget_s) if budget_s else row, track=settings.track)
+        files = workspace_files(
+            with_cpu_budget(row, budget_s) if budget_s else row, track=settings.track
+        )
         relay = Relay(
             settings.model,
             settings.base_url,
@@ -186,7 +210,11 @@ class _AgentRun:
             "input_tokens": relay.input_tokens if relay.counted else None,
             "output_tokens": relay.output_tokens if relay.counted else None,
             "cost_usd": relay.cost_usd,
-            **({"refused": relay.refused, "refused_s": round(relay.waited_s, 3)} if relay.refused else {}),
+            **(
+                {"refused": relay.refused, "refused_s": round(relay.waited_s, 3)}
+                if relay.refused
+                else {}
+            ),
             "duration_s": round(time.monotonic() - started, 3),
             "cpu_s": round(meter.used_s, 3),
             **({"cpu_budget_s": budget_s} if budget_s else {}),
@@ -198,7 +226,15 @@ class _AgentRun:
         }
         model, setting, track = self.names
         answer = Prediction(
-            row["instance_id"], model, "model_patch", left.patch, sample, setting, track, metadata, left.problem
+            row["instance_id"],
+            model,
+            "model_patch",
+            left.patch,
+            sample,
+            setting,
+            track,
+            metadata,
+            left.problem,
         )
         return answer.as_row()
 

@@ -48,7 +48,11 @@ class Job:
         with box_endpoint(self.relay, self.box, self.deadline):
             rest = self.deadline - time.monotonic()
             output, status = self.box.execute(
-                command, time_s=rest, output_bytes=output_bytes, environment=environment, stdout=stdout
+                command,
+                time_s=rest,
+                output_bytes=output_bytes,
+                environment=environment,
+                stdout=stdout,
             )
         log = self.trajectory / "output.log"
         log.write_bytes(output)

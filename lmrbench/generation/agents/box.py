@@ -18,7 +18,12 @@ from lmrbench_data.base.errors import InfraError
 from lmrbench_data.loader import File, LoadError, check_path
 from lmrbench_evaluate.sandbox.base import Limits
 from lmrbench_evaluate.sandbox.docker import USER, DockerSandbox, tmpfs_options
-from lmrbench_evaluate.sandbox.docker_client import StreamReader, cpu_seconds, engine_errors, stream_socket
+from lmrbench_evaluate.sandbox.docker_client import (
+    StreamReader,
+    cpu_seconds,
+    engine_errors,
+    stream_socket,
+)
 from lmrbench_evaluate.sandbox.zygote import WORK
 
 AGENT = "/agent"
@@ -75,7 +80,11 @@ class Box:
             self._api.put_archive(self.container, folder, buffer.getvalue())
 
     def start(
-        self, command: Sequence[str], *, user: str = USER, environment: Mapping[str, str] | None = None
+        self,
+        command: Sequence[str],
+        *,
+        user: str = USER,
+        environment: Mapping[str, str] | None = None,
     ) -> tuple[str, socket.socket]:
         """Start a command in the work folder; return its id and a connection to its streams."""
         with engine_errors("starting a command in the container"):
@@ -157,7 +166,9 @@ class Box:
                     with contextlib.suppress(docker.errors.APIError):  # it has ended
                         self._api.kill(self.container)
                     self._is_killed = True
-                self._api.inspect_container(self.container)  # fails if it was removed, which is not the agent's doing
+                self._api.inspect_container(
+                    self.container
+                )  # fails if it was removed, which is not the agent's doing
             self.is_stopped = True
             for stream in self._streams:
                 with contextlib.suppress(OSError):  # closed
@@ -208,7 +219,10 @@ def open_box(sandbox: DockerSandbox, image: str, time_s: float) -> Iterator[Box]
     mounts = [memory(WORK, work), memory(AGENT, "nosuid,nodev,size=64m,mode=755")]
     host = {"tmpfs": {"/tmp": f"{tmpfs_options(limits)},exec"}, "mounts": mounts}
     command = ["python", "-I", "-c", _INIT, str(time_s + _GRACE_S)]
-    with sandbox.container(image, limits, host=host, command=command, working_dir=WORK) as (api, container):
+    with sandbox.container(image, limits, host=host, command=command, working_dir=WORK) as (
+        api,
+        container,
+    ):
         api.start(container)
         yield Box(api, container)
 
@@ -276,8 +290,12 @@ def _extract(tar: tarfile.TarFile, folder: Path) -> dict[str, str]:
         if number > 2 * FILES:  # a file can have many names
             raise OverflowError(f"more than {FILES:,} files and folders")
         # All names begin with that of the work folder.
-        member.name, member.linkname = (name.partition("/")[2] for name in (member.name, member.linkname))
-        if (name := member.name) and not any(str(parent) in left_out for parent in Path(name).parents):
+        member.name, member.linkname = (
+            name.partition("/")[2] for name in (member.name, member.linkname)
+        )
+        if (name := member.name) and not any(
+            str(parent) in left_out for parent in Path(name).parents
+        ):
             try:
                 check_path(name)
                 if not (member.isreg() or member.isdir() or member.islnk()):

@@ -32,7 +32,12 @@ class Handler(BaseHTTPRequestHandler):
         with lock:
             number = next(numbers)
             waiting[number] = [arrived, None]
-            line = {"id": number, "method": self.command, "path": self.path, "body": base64.b64encode(body).decode()}
+            line = {
+                "id": number,
+                "method": self.command,
+                "path": self.path,
+                "body": base64.b64encode(body).decode(),
+            }
             sys.stdout.write(json.dumps(line) + "\n")
             sys.stdout.flush()
         arrived.wait()

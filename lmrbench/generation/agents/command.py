@@ -32,20 +32,33 @@ class CommandAgent(Agent):
             raise ArgumentError("agent", f"{command!r} is not a command ({error})") from None
         if not words:
             raise ArgumentError(
-                "agent", "is empty; use mini-swe-agent, openhands, or a command, for example 'python a.py'"
+                "agent",
+                "is empty; use mini-swe-agent, openhands, or a command, for example 'python a.py'",
             )
         self._files = {}
         if files is not None:
             if not files.is_dir():
                 raise ArgumentError("agent_files", f"{files}: no such folder")
-            if sum(path.stat().st_size for path in files.rglob("*") if path.is_file()) > _MAX_FILES_BYTES:
-                raise ArgumentError("agent_files", f"{files}: more than {_MAX_FILES_BYTES >> 20} MB")
+            if (
+                sum(path.stat().st_size for path in files.rglob("*") if path.is_file())
+                > _MAX_FILES_BYTES
+            ):
+                raise ArgumentError(
+                    "agent_files", f"{files}: more than {_MAX_FILES_BYTES >> 20} MB"
+                )
             self._files = read_tree(files)
-        self.files_sha256 = hashlib.sha256(tar_bytes(self._files)).hexdigest()[:16] if self._files else ""
+        self.files_sha256 = (
+            hashlib.sha256(tar_bytes(self._files)).hexdigest()[:16] if self._files else ""
+        )
         for word in words:
             # The box has no files of this machine; a word that names one outside the workspace is a mistake.
             path = Path(word)
-            if word not in self._files and path.is_file() and not path.is_absolute() and path.parts[0] != REPO:
+            if (
+                word not in self._files
+                and path.is_file()
+                and not path.is_absolute()
+                and path.parts[0] != REPO
+            ):
                 raise ArgumentError(
                     "agent_files",
                     f"{word!r} of the command is not in the container; name its folder here, and in the command its "

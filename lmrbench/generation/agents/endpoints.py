@@ -57,7 +57,12 @@ def box_endpoint(relay: Relay, box: Box, deadline: float) -> Iterator[None]:
         finally:
             turns.release()
         content = base64.b64encode(said.body).decode()
-        line = {"id": number, "status": said.status, "kind": said.kind, "retry_after": said.retry_after}
+        line = {
+            "id": number,
+            "status": said.status,
+            "kind": said.kind,
+            "retry_after": said.retry_after,
+        }
         # The container may be gone by now.
         with contextlib.suppress(OSError), send:
             connection.sendall(json.dumps({**line, "body": content}).encode() + b"\n")

@@ -54,7 +54,11 @@ def take_leftovers(box: Box, before: Mapping[str, File], records: Path) -> Answe
 
 def _below(folder: str, names: Mapping[str, str]) -> dict[str, str]:
     """Return the entries below a folder of the workspace, without its name and without caches."""
-    inner = {name.removeprefix(f"{folder}/"): why for name, why in names.items() if name.startswith(f"{folder}/")}
+    inner = {
+        name.removeprefix(f"{folder}/"): why
+        for name, why in names.items()
+        if name.startswith(f"{folder}/")
+    }
     return {name: why for name, why in inner.items() if not is_passed_over(name)}
 
 

@@ -36,7 +36,10 @@ def main() -> int:
     from minisweagent.models.litellm_model import LitellmModel
 
     # A request that the server refuses once is refused again.
-    LitellmModel.abort_exceptions = [*LitellmModel.abort_exceptions, litellm.exceptions.BadRequestError]
+    LitellmModel.abort_exceptions = [
+        *LitellmModel.abort_exceptions,
+        litellm.exceptions.BadRequestError,
+    ]
     config = yaml.safe_load((package_dir / "config" / "mini.yaml").read_text(encoding="utf-8"))
     server = {"api_base": asked["base_url"], "api_key": "none-needed"}
     chosen = config["model"]

@@ -113,9 +113,13 @@ class Relay:
         if self.fatal:
             raise RunEndedError(self.fatal)
         if self.failure:
-            raise InfraError(f"{self.failure} ({plural(self.refused, 'request')} without an answer)")
+            raise InfraError(
+                f"{self.failure} ({plural(self.refused, 'request')} without an answer)"
+            )
         if not self._has_answer:
-            raise InfraError(f"the model answered no request of the agent ({self.complaint or 'there was none'})")
+            raise InfraError(
+                f"the model answered no request of the agent ({self.complaint or 'there was none'})"
+            )
 
     def stop(self) -> None:
         """Forward nothing from now on."""
@@ -182,7 +186,9 @@ class Relay:
 
     async def _ask(self, request: dict[str, Any]) -> HttpAnswer:
         """Send one request, again if that may help, and count its answer."""
-        limits = [request.pop(name) for name in LIMITS if name in request] if self._max_tokens else []
+        limits = (
+            [request.pop(name) for name in LIMITS if name in request] if self._max_tokens else []
+        )
         repeats = _REPEATS
         while True:
             body = {**request, **self._limit(*limits)}
@@ -196,7 +202,11 @@ class Relay:
             if not reply.problem:
                 return self._count(reply, body)
             cause = self._rules.cause(reply)
-            if self._max_tokens and LIMITS[0] in body and reply.refusal.place_of(LIMITS[0]) is not None:
+            if (
+                self._max_tokens
+                and LIMITS[0] in body
+                and reply.refusal.place_of(LIMITS[0]) is not None
+            ):
                 self._limit_name = LIMITS[1]  # older servers know the limit by its older name
             elif cause is Cause.UNKNOWN and repeats and not reply.is_billed:
                 await asyncio.sleep(_PAUSE_S)
@@ -227,12 +237,18 @@ class Relay:
 
     async def _is_refused_for_good(self) -> bool:
         """Ask what no agent wrote: a firewall, or words of the agent that an error repeats, must not end the run."""
-        body = {"model": self.model, "messages": [{"role": "user", "content": "Say OK."}], **self._body}
+        body = {
+            "model": self.model,
+            "messages": [{"role": "user", "content": "Say OK."}],
+            **self._body,
+        }
         reply = await self._server.send({**body, **self._limit()})
         if reply.is_billed:
             self._budget.add(reply.tokens)
         is_refused = bool(reply.status and reply.problem)
-        return is_refused and isinstance(self._rules.failure(reply, self._rules.cause(reply)), LMRBenchError)
+        return is_refused and isinstance(
+            self._rules.failure(reply, self._rules.cause(reply)), LMRBenchError
+        )
 
     def _miss(self, status: int, reason: str, retry_after: str = "") -> HttpAnswer:
         """Note that a request has no answer."""
@@ -253,7 +269,9 @@ class Relay:
     def _count(self, reply: Reply, request: Mapping[str, Any]) -> HttpAnswer:
         """Note an answer, which may be a stream that breaks off."""
         tokens = reply.tokens
-        if tokens and self._rules.is_limit_ignored(tokens, self._limit_name, request.get(self._limit_name)):
+        if tokens and self._rules.is_limit_ignored(
+            tokens, self._limit_name, request.get(self._limit_name)
+        ):
             self._limit_name = LIMITS[1]
         errors = [get(event, "error") for event in reply.events if get(event, "error")]
         if errors:
@@ -268,7 +286,9 @@ class Relay:
 
 
 def _refusal(status: int, message: str, code: str = "relay") -> HttpAnswer:
-    return _json(status, {"error": {"message": message, "type": "relay", "param": None, "code": code}})
+    return _json(
+        status, {"error": {"message": message, "type": "relay", "param": None, "code": code}}
+    )
 
 
 def _json(status: int, value: Any) -> HttpAnswer:

@@ -47,8 +47,12 @@ def render_html(report: ReportData) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters.update(visible=visible, prose=prose, coloured=_coloured, link=_link, in_words=in_words)
-    environment.filters.update(goals=_goals, unbroken=_unbroken, breakable=_breakable, test_code=_test_code)
+    environment.filters.update(
+        visible=visible, prose=prose, coloured=_coloured, link=_link, in_words=in_words
+    )
+    environment.filters.update(
+        goals=_goals, unbroken=_unbroken, breakable=_breakable, test_code=_test_code
+    )
     script = (_HERE / "script.js").read_text(encoding="utf-8")
     named = dict(tables(report))
     for title in ("By instance", "By category"):
@@ -62,7 +66,9 @@ def render_html(report: ReportData) -> str:
         charted=[(column(score, split), score) for score in split],
         verdicts=headlines(report),
         names=names,
-        several=max(samples) if (samples := {score.samples for score in report.scores}) - {1} else 0,
+        several=max(samples)
+        if (samples := {score.samples for score in report.scores}) - {1}
+        else 0,
         categories=sorted({name for score in report.scores for name in score.categories}),
         levels=levels(report.scores),
         judged=BEST_FIRST,
@@ -73,7 +79,11 @@ def render_html(report: ReportData) -> str:
         tasks=_task_folders(),
         tasks_url=TASKS_URL,
         outcomes=OUTCOMES,
-        shown_outcomes=[name for name in OUTCOMES if any(score.overall.outcomes[name] for score in report.scores)],
+        shown_outcomes=[
+            name
+            for name in OUTCOMES
+            if any(score.overall.outcomes[name] for score in report.scores)
+        ],
         words=words(report.scores),
         mark=mark,
         style=(_HERE / "style.css").read_text(encoding="utf-8"),
@@ -92,7 +102,9 @@ def _test_code(row: DatasetRow) -> Markup | str:
 
 def _unbroken(text: str) -> str:
     """Keep interval and p of a verdict on one line each."""
-    return re.sub(r"\(95% CI [^()]*\)|p [=<] \S+", lambda match: match[0].replace(" ", "\u00a0"), text)
+    return re.sub(
+        r"\(95% CI [^()]*\)|p [=<] \S+", lambda match: match[0].replace(" ", "\u00a0"), text
+    )
 
 
 def _breakable(name: str) -> Markup:
@@ -104,7 +116,12 @@ def _coloured(section: DiffSection) -> Sequence[tuple[str, Markup | str]]:
     """Return (kind, line) for each line of a difference, with highlighted code."""
     before, after = python_lines(section.before), python_lines(section.after)
     return [
-        (line.kind, line.text if line.number < 0 else (before if line.kind == "del" else after)[line.number])
+        (
+            line.kind,
+            line.text
+            if line.number < 0
+            else (before if line.kind == "del" else after)[line.number],
+        )
         for line in section.lines
     ]
 
@@ -126,7 +143,11 @@ def _link(address: str) -> str:
 
 def _task_folders() -> dict[str, str]:
     """Return instance → folder, for the tasks of this installation."""
-    return {name: folder.name for folder in task_folders(benchmark_folder()) for name in stated_ids(folder)}
+    return {
+        name: folder.name
+        for folder in task_folders(benchmark_folder())
+        for name in stated_ids(folder)
+    }
 
 
 # --- paired comparisons -----------------------------------------------------------------------------------------------
@@ -143,7 +164,10 @@ class Headline(NamedTuple):
 def headlines(report: ReportData) -> list[Headline]:
     """Return a headline for each track, in the order of the scores."""
     tracks = dict.fromkeys(score.track for score in report.scores)
-    return [_headline(report, [score for score in report.scores if score.track == track]) for track in tracks]
+    return [
+        _headline(report, [score for score in report.scores if score.track == track])
+        for track in tracks
+    ]
 
 
 def _headline(report: ReportData, scores: Sequence[ModelScore]) -> Headline:
@@ -159,7 +183,9 @@ def _headline(report: ReportData, scores: Sequence[ModelScore]) -> Headline:
     if pair is None:  # one model, or too many to compare all pairs
         share = best.overall.share(level)
         low, high = (f"{100 * bound:.0f}" for bound in share.interval)
-        return Headline(f"{names[0]}: {percent(share.value)} {level} (95% CI {low} to {high})", about)
+        return Headline(
+            f"{names[0]}: {percent(share.value)} {level} (95% CI {low} to {high})", about
+        )
     pair = pair.reverse if pair.difference < 0 else pair
     low, high = (f"{round(100 * bound)}".replace("-", "\N{MINUS SIGN}") for bound in pair.interval)
     p = "< 0.001" if pair.p_holm < 0.001 else f"= {pair.p_holm:.2g}"
@@ -167,5 +193,7 @@ def _headline(report: ReportData, scores: Sequence[ModelScore]) -> Headline:
         f"{pair.first} {100 * pair.difference + 0.0:+.1f} points over {pair.second} (95% CI {low} to {high}), "
         f"p {p}: {'' if pair.distinguishable else 'not '}distinguishable"
     )
-    adjusted = f", adjusted for {len(comparisons)} comparisons (Holm)" if len(comparisons) > 1 else ""
+    adjusted = (
+        f", adjusted for {len(comparisons)} comparisons (Holm)" if len(comparisons) > 1 else ""
+    )
     return Headline(text, f"Points of {level}, {about}; exact paired permutation test{adjusted}.")

@@ -48,7 +48,9 @@ def _markdown() -> Any:
 def _formula(source: str, options: dict[str, Any]) -> str:
     """Convert a formula from LaTeX to MathML; show it as written if it cannot be converted."""
     try:
-        if len(source) <= MAX_FORMULA and not ("<" in source and "\\text" in source):  # nh3 would drop such a text
+        if len(source) <= MAX_FORMULA and not (
+            "<" in source and "\\text" in source
+        ):  # nh3 would drop such a text
             display = "block" if options.get("display_mode") else "inline"
             return str(latex2mathml.converter.convert(source, display=display))
     except Exception:  # untrusted input may raise anything in a library for trusted input
@@ -57,7 +59,13 @@ def _formula(source: str, options: dict[str, Any]) -> str:
 
 
 #: Class of a span, by the beginning of a token's type.
-_CLASSES = {"Keyword": "k", "Name.Function": "f", "Name.Class": "f", "Literal.String": "s", "Literal.Number": "n"}
+_CLASSES = {
+    "Keyword": "k",
+    "Name.Function": "f",
+    "Name.Class": "f",
+    "Literal.String": "s",
+    "Literal.Number": "n",
+}
 _CLASSES |= {"Comment": "c", "Operator.Word": "k", "Name.Decorator": "f", "Name.Builtin": "b"}
 
 
@@ -79,6 +87,8 @@ def _python_lines(lines: tuple[str, ...]) -> list[Markup]:
             if number:
                 written.append([])
             if piece:
-                written[-1].append(Markup('<i class="{}">{}</i>').format(css, piece) if css else escape(piece))
+                written[-1].append(
+                    Markup('<i class="{}">{}</i>').format(css, piece) if css else escape(piece)
+                )
     made = [Markup("").join(pieces) for pieces in written]
     return made if len(made) == len(plain) else [escape(line) for line in plain]

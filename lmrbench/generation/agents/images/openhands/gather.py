@@ -13,15 +13,29 @@ import sysconfig
 from pathlib import Path
 
 #: Of the standard library, what no program needs.
-_LEFT_OUT = ("site-packages", "dist-packages", "test", "idlelib", "tkinter", "ensurepip", "turtledemo", "config-*")
+_LEFT_OUT = (
+    "site-packages",
+    "dist-packages",
+    "test",
+    "idlelib",
+    "tkinter",
+    "ensurepip",
+    "turtledemo",
+    "config-*",
+)
 
 
 def main(home: Path, tools: list[str]) -> None:
     """Fill the folder; FOLDER/tools gets other programs, by their names."""
     standard, program = Path(sysconfig.get_path("stdlib")), Path(sys.executable).resolve()
-    shutil.copytree(standard, home / "lib" / standard.name, ignore=shutil.ignore_patterns(*_LEFT_OUT))
+    shutil.copytree(
+        standard, home / "lib" / standard.name, ignore=shutil.ignore_patterns(*_LEFT_OUT)
+    )
     compileall.compile_dir(home / "lib" / standard.name, quiet=2)
-    programs = {home / "bin" / "python": program, **{home / "tools" / name: which(name) for name in tools}}
+    programs = {
+        home / "bin" / "python": program,
+        **{home / "tools" / name: which(name) for name in tools},
+    }
     loader = ""
     for binary in [*programs.values(), *home.rglob("*.so"), *home.rglob("*.so.*")]:
         for path in loaded_by(binary):
@@ -47,7 +61,9 @@ def which(name: str) -> Path:
 
 def loaded_by(binary: Path) -> list[Path]:
     """The shared libraries that a binary needs, and the loader."""
-    listed = subprocess.run(["ldd", str(binary)], capture_output=True, text=True, check=False).stdout
+    listed = subprocess.run(
+        ["ldd", str(binary)], capture_output=True, text=True, check=False
+    ).stdout
     return [Path(path) for path in re.findall(r"^\s(?:\S+ => )?(/\S+) \(0x", listed, re.MULTILINE)]
 
 
