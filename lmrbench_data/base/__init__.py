@@ -1,1 +1,1 @@
-"""Foundations that all packages use: errors, text, files, logs, child processes, the Hub's client."""
+"""Foundations of all packages: errors, text, files, logs, child processes, the Hub's client."""

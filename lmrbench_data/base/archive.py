@@ -14,29 +14,13 @@ from ..loader import File, LoadError, check_path
 from .errors import InputError
 
 #: Names in lower case of what running code, macOS, Windows, Linux and file servers leave behind.
-_LEFT_BEHIND = {
-    *("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".git"),
-    *(
-        ".ds_store",
-        "__macosx",
-        ".appledouble",
-        ".appledb",
-        ".appledesktop",
-        ".apdisk",
-        ".lsoverride",
-        "icon\r",
-    ),
-    *(
-        ".localized",
-        ".fseventsd",
-        ".trashes",
-        ".spotlight-v100",
-        ".documentrevisions-v100",
-        ".temporaryitems",
-    ),
-    *("thumbs.db", "ehthumbs.db", "desktop.ini", "$recycle.bin", "system volume information"),
-    *(".directory", "@eadir", "#recycle"),
-}
+_PYTHON = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"}
+_MACOS = {".ds_store", "__macosx", ".appledouble", ".appledb", ".appledesktop", ".apdisk"}
+_MACOS |= {".lsoverride", "icon\r", ".localized", ".fseventsd", ".trashes", ".spotlight-v100"}
+_MACOS |= {".documentrevisions-v100", ".temporaryitems"}
+_WINDOWS = {"thumbs.db", "ehthumbs.db", "desktop.ini", "$recycle.bin", "system volume information"}
+_OTHERS = {".git", ".directory", "@eadir", "#recycle"}
+_LEFT_BEHIND = _PYTHON | _MACOS | _WINDOWS | _OTHERS
 #: The first is AppleDouble's, which macOS writes beside each file on a disk of another system.
 _LEFT_PREFIXES = ("._", ".nfs", ".fuse_hidden", ".trash-")
 #: Compiled Python, and the origin of a download, which Windows stores.
@@ -44,7 +28,7 @@ _LEFT_ENDINGS = (".pyc", "zone.identifier")
 
 
 def is_left_behind(path: PurePath) -> bool:
-    """Return whether a relative path is a by-product of running code or of a system, never part of a repository."""
+    """Return whether a relative path is a by-product of running code or of an operating system."""
     names = [part.lower() for part in path.parts]
     return any(
         name in _LEFT_BEHIND or name.startswith(_LEFT_PREFIXES) or name.endswith(_LEFT_ENDINGS)
@@ -53,14 +37,14 @@ def is_left_behind(path: PurePath) -> bool:
 
 
 def matching(folder: Path, pattern: str) -> list[Path]:
-    """Return the sorted paths below a folder that match a pattern, except those that are left behind."""
+    """Return the sorted paths below a folder that match a pattern, without by-products."""
     return sorted(
         path for path in folder.glob(pattern) if not is_left_behind(path.relative_to(folder))
     )
 
 
 def read_tree(folder: Path) -> dict[str, File]:
-    """Read all regular files below `folder`, sorted by relative POSIX path, except those that are left behind.
+    """Read the regular files below `folder`, sorted by relative POSIX path, without by-products.
 
     Raises:
         InputError: the folder contains a symbolic link, a special file or an unsafe name.
@@ -91,7 +75,8 @@ def tar_bytes(files: Mapping[str, File]) -> bytes:
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for name, file in sorted(files.items()):
             info = tarfile.TarInfo(check_path(name))
-            info.size, info.mode = len(file.data), 0o755 if file.executable else 0o644
+            info.size = len(file.data)
+            info.mode = 0o755 if file.executable else 0o644
             tar.addfile(info, io.BytesIO(file.data))
     return buffer.getvalue()
 
@@ -99,6 +84,5 @@ def tar_bytes(files: Mapping[str, File]) -> bytes:
 def gzip_bytes(data: bytes) -> bytes:
     """Gzip data without name, time or system in the header."""
     packed = gzip.compress(data, 9, mtime=0)
-    return (
-        packed[:9] + b"\xff" + packed[10:]
-    )  # before Python 3.13, zlib names the system in the header
+    # Before Python 3.13, zlib names the system in byte 9 of the header.
+    return packed[:9] + b"\xff" + packed[10:]

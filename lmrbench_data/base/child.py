@@ -1,6 +1,7 @@
-"""Run a child process with pipes, deadlines and resource limits, and kill it with its whole process group.
+"""Run a child process with pipes, deadlines and resource limits; kill it with its process group.
 
-The child sets the limits itself before it reads any input: code between fork and exec is unsafe in a threaded process.
+The child sets the limits itself before it reads any input: code between fork and exec is unsafe in
+a threaded process.
 """
 
 import contextlib
@@ -29,9 +30,10 @@ _KEPT = (
 
 
 class Child:
-    """A process in a session of its own; a context manager that kills it and everything in its process group.
+    """A process in a new session; a context manager that kills it and its process group.
 
-    A Ctrl-C in the terminal does not reach it: the parent decides when it ends. Deadlines are in `time.monotonic()`.
+    A Ctrl-C in the terminal does not reach it: the parent decides when it ends. Deadlines are in
+    `time.monotonic()`.
     """
 
     def __init__(
@@ -49,7 +51,8 @@ class Child:
 
         Args:
             pass_fds: file descriptors that it inherits.
-            user: user and group to run it as, which only root can choose; by default those of this process.
+            user: user and group to run it as, which only root can choose; by default those of this
+                process.
 
         Raises:
             OSError: the system cannot start it.
@@ -130,9 +133,8 @@ class Child:
         if self._killed:  # the pid may have been reused
             return
         self._killed = True
-        with contextlib.suppress(
-            ProcessLookupError, PermissionError
-        ):  # macOS: EPERM if only a zombie is left
+        # macOS raises PermissionError if only a zombie is left.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             if pipe is not None:
@@ -142,7 +144,7 @@ class Child:
 
 
 def _wait(pipe: int, event: int, deadline: float) -> None:
-    """Wait for a pipe without a thread that watches the clock: starting one costs more than an ordinary answer."""
+    """Wait for a pipe; a thread that watches the clock would cost more than an ordinary answer."""
     poll = select.poll()
     poll.register(pipe, event)
     if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
@@ -150,7 +152,7 @@ def _wait(pipe: int, event: int, deadline: float) -> None:
 
 
 def clean_environment(*more: str) -> dict[str, str]:
-    """Return the environment variables that every child needs, and those named by the caller, without any secret."""
+    """Return the environment variables that every child needs and those named, without secrets."""
     return {name: os.environ[name] for name in (*_KEPT, *more) if name in os.environ}
 
 
@@ -171,7 +173,7 @@ def frame(data: bytes) -> bytes:
     return len(data).to_bytes(8, "big") + data
 
 
-# --- in the child -----------------------------------------------------------------------------------------------------
+# --- in the child ---
 
 
 def take_stdout() -> BinaryIO:
@@ -189,7 +191,7 @@ def receive_frame() -> bytes | None:
 
 
 def limit_resources(memory_bytes: int) -> None:
-    """Limit the address space of this process, where the system can (macOS cannot), and switch off core dumps."""
+    """Limit the address space of this process (macOS cannot), and switch off core dumps."""
     import resource
 
     _set_limit(resource.RLIMIT_AS, memory_bytes)
@@ -197,7 +199,7 @@ def limit_resources(memory_bytes: int) -> None:
 
 
 def limit_cpu(seconds: float) -> None:
-    """Let this process use this much more CPU time; then SIGXCPU ends it. A later call sets a new limit."""
+    """Let this process use this much more CPU time; SIGXCPU ends it. A later call replaces it."""
     import resource
 
     _set_limit(resource.RLIMIT_CPU, math.ceil(time.process_time() + seconds), can_be_raised=True)

@@ -18,15 +18,15 @@ class Configuration:
     column: str
     """A column that tells its rows from those of the configurations before it."""
     is_method: bool = True
-    """Whether rows mask all functions of a method, in several files: an answer to a row is `files`, not `goal_file`."""
+    """Whether rows mask a method in several files, and answers are `files`, not `goal_file`."""
     masked: str = "a method"
     """The masked part, in words."""
     has_contract: bool = False
-    """Whether a contract states the other conventions; its cases decide whether an answer is robust."""
+    """Whether a contract states further conventions, whose cases decide if an answer is robust."""
     is_altered: bool = False
-    """Whether paper and reference have choices, so that the published PDF and links are not those of the row."""
+    """Whether the paper was altered, and the published PDF and links are not those of the row."""
     has_experiments: bool = False
-    """Whether the paper's tables settle its open choices, and experiments come with the repository."""
+    """Whether tables of the paper settle its open choices; the repository has the experiments."""
     prompt: str = "method_prompt_v1.md"
     """Template of the prompt for models."""
     variants: Mapping[str, int] = field(default_factory=dict)
@@ -77,8 +77,10 @@ assert tuple(CONFIGURATIONS) == CONFIGS  # the loader, which ships with each dat
 
 def configuration_of(row: Mapping[str, Any]) -> Configuration:
     """Return the configuration that a row of the dataset belongs to."""
-    found = (item for item in reversed(CONFIGURATIONS.values()) if item.column in row)
-    return next(found, CONFIGURATIONS[FUNCTION])
+    for item in reversed(CONFIGURATIONS.values()):
+        if item.column in row:
+            return item
+    return CONFIGURATIONS[FUNCTION]
 
 
 def configurations_with(fact: str) -> tuple[str, ...]:

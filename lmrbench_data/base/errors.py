@@ -17,7 +17,7 @@ class InputError(LMRBenchError):
 
 
 class ArgumentError(InputError):
-    """An argument of a public function is wrong; the command line names its flag in place of the argument."""
+    """A wrong argument of a public function; the command line names its flag instead."""
 
     def __init__(self, argument: str, problem: str) -> None:
         super().__init__(argument, problem)  # both, so that a worker process can pickle it

@@ -17,7 +17,7 @@ def now() -> str:
 
 
 def write_atomically(path: Path, content: bytes | str | Iterable[bytes]) -> None:
-    """Write a file (text as UTF-8) so that readers see the old or the new content; create missing folders.
+    """Write a file, text as UTF-8: readers see the old or the new content. Create its folders.
 
     Raises:
         OSError: it cannot be written; an existing file is unchanged.
@@ -33,9 +33,8 @@ def write_atomically(path: Path, content: bytes | str | Iterable[bytes]) -> None
     except OSError as error:  # name the caller's file, not the temporary one
         raise type(error)(error.errno, error.strerror, str(path)) from error
     finally:
-        with contextlib.suppress(
-            OSError
-        ):  # on a read-only file system, it would hide the first error
+        # On a read-only file system, this error would hide the first one.
+        with contextlib.suppress(OSError):
             temporary.unlink()
 
 

@@ -12,7 +12,7 @@ class Ending(Enum):
     GAVE_UP = auto()
     """The server failed; the same request may succeed."""
     CUT = auto()
-    """Anything else: a limit, a filter, a loop that was stopped, or a reason that is not listed here."""
+    """Anything else: a limit, a filter, a loop that was stopped, or an unknown reason."""
 
 
 #: Inspect and OpenRouter write `unknown` if a server states no reason.

@@ -1,8 +1,8 @@
-"""Run git in folders that only this program writes to, without any settings of the user or the machine.
+"""Run git in folders that only this program writes to, without settings of user or machine.
 
-git reads configuration, ignore rules and attributes from the user's home, the system and the repository. All are
-disabled, so equal input gives equal output everywhere. Never pass a folder that an agent has written to: its `.git` and
-`.gitattributes` can run programs.
+git reads configuration, ignore rules and attributes from the user's home, the system and the
+repository. All are disabled, so equal input gives equal output everywhere. Never pass a folder that
+an agent has written to: its `.git` and `.gitattributes` can run programs.
 """
 
 import errno
@@ -19,7 +19,8 @@ CPU_S = 10
 MEMORY_MIB = 1024
 #: Wall time limit in seconds, for an overloaded machine.
 WALL_S = 120
-#: Shell commands, because the limits then hold even if this process is killed, and every Unix has `ulimit`.
+#: Shell commands, because the limits then hold even if this process is killed, and every Unix has
+#: `ulimit`.
 _LIMITED = (
     f'ulimit -c 0; ulimit -v {MEMORY_MIB * 1024} 2>/dev/null; ulimit -t {CPU_S} && exec git "$@"'
 )
@@ -41,7 +42,8 @@ _ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_ATTR_NOSYSTEM": "1",
     "GIT_TERMINAL_PROMPT": "0",
-    # A file has no children: no ~/.gitconfig (git before 2.32), no ~/.config/git/ignore or attributes.
+    # A file has no children: no ~/.gitconfig (git before 2.32), no ~/.config/git/ignore or
+    # attributes.
     "HOME": os.devnull,
     "LC_ALL": "C",
     **{
@@ -57,7 +59,7 @@ _NO_ATTRIBUTES = (
 
 
 class GitError(InfraError):
-    """git failed, and `reason` is its first line; the caller translates failures that untrusted input causes."""
+    """git failed; `reason` is its first line. Callers explain failures that input causes."""
 
     def __init__(self, what: str, reason: str) -> None:
         super().__init__(f"{what}: {reason}")
@@ -78,8 +80,9 @@ def run_git(
     """Run git in a folder that this program created and return its output.
 
     Args:
-        directory: git directory; by default `.git` of the folder, or elsewhere (see `empty_git_directory`). Because git
-            is told where it is, it does not ask whose it is: some mounts show another owner.
+        directory: git directory; by default `.git` of the folder, or elsewhere (see
+            `empty_git_directory`). Because git is told where it is, it does not ask whose it is:
+            some mounts show another owner.
         accepted: exit statuses that are not errors.
 
     Raises:
@@ -116,15 +119,13 @@ def run_git(
             f"git {arguments[0]}", f"more than {CPU_S} s of CPU time or {MEMORY_MIB} MiB of memory"
         )
     if done.returncode not in accepted:
-        reason = done.stderr.decode("utf-8", "replace").strip().splitlines() or [
-            f"exit {done.returncode}"
-        ]
-        raise GitError(f"git {arguments[0]}", reason[0][:300])
+        message = done.stderr.decode("utf-8", "replace").strip() or f"exit {done.returncode}"
+        raise GitError(f"git {arguments[0]}", message.splitlines()[0][:300])
     return done.stdout
 
 
 def ignored_files(folder: Path, names: Sequence[str]) -> list[str]:
-    """Return the files of a user's folder that git, by the user's own rules, ignores and does not track.
+    """Return the untracked files of a user's folder that git ignores by the user's own rules.
 
     Outside a repository, or without git, there are none.
     """
@@ -138,15 +139,12 @@ def ignored_files(folder: Path, names: Sequence[str]) -> list[str]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return []
-    return [
-        name.removeprefix("./")
-        for name in done.stdout.decode("utf-8", "replace").split("\0")
-        if name
-    ]
+    ignored = done.stdout.decode("utf-8", "replace").split("\0")
+    return [name.removeprefix("./") for name in ignored if name]
 
 
 def empty_git_directory(path: Path) -> Path:
-    """Create a git directory without objects, settings and hooks that overrides all attributes of its work tree."""
+    """Create an empty git directory that overrides all attributes of its work tree."""
     for name in ("objects", "refs", "info"):
         (path / name).mkdir(parents=True)
     (path / "HEAD").write_text("ref: refs/heads/main\n", encoding="ascii")

@@ -1,7 +1,7 @@
 """Talk to the Hub: one-line errors, and writes that a repeated command finds or makes again.
 
-A response may be lost although the write arrived. The same command then finds its pull request by the title, and the
-client makes no commit of files that are there.
+A response may be lost although the write arrived. The same command then finds its pull request by
+the title, and the client makes no commit of files that are there.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ class ConflictError(InputError):
 
 
 def open_hub(token: str | None = None) -> "HfApi":
-    """Return the Hub's client, configured by the user's environment (HF_ENDPOINT, HF_TOKEN, `hf auth login`).
+    """Return the Hub's client as the environment configures it (HF_ENDPOINT, HF_TOKEN, login).
 
     Raises:
         InputError, InfraError: see `hub_errors`; the Hub has to answer a request soon.
@@ -134,7 +134,7 @@ def commit(
     title: str,
     parent_commit: str,
 ) -> str:
-    """Commit to main of a dataset repository, whose head has to be `parent_commit`; return the commit."""
+    """Commit to main of a dataset repository if its head is `parent_commit`; return the commit."""
     with hub_errors(repo_id):
         info = api.create_commit(
             repo_id,
@@ -155,11 +155,12 @@ def open_pull_request(
     older: str,
     description: str,
 ) -> tuple[str, bool]:
-    """Open a pull request to a dataset repository that adds files, or find this user's open one with the same title.
+    """Open a pull request that adds files to a dataset repository, or find the open one by title.
 
     Args:
         title: unique, for example by a hash of the content.
-        older: a part of the title of pull requests with an older state of the files, which has to be closed first.
+        older: a part of the title of pull requests with an older state of the files, which has to
+            be closed first.
 
     Returns:
         Its address, and whether it was open already.

@@ -1,10 +1,11 @@
-"""Run jobs in parallel, report their progress, and decide when to give up: one rule for all servers and engines."""
+"""Run jobs in parallel, report progress, and give up by one rule for all servers and engines."""
 
 import concurrent.futures
 from collections.abc import Callable, Generator, Iterable
 from typing import TypeVar
 
-#: Stop after this many consecutive failures of a server or an engine: it will not recover by itself.
+#: Stop after this many consecutive failures of a server or an engine: it will not recover by
+#: itself.
 GIVE_UP_AFTER = 5
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
@@ -43,8 +44,8 @@ def run_jobs(
     """Work on several jobs at a time, on threads of this process, as `follow_jobs` does.
 
     Args:
-        stop: makes the calls of `work` that are under way return soon. Without it they go on after an early end, until
-            the caller closes what they run in.
+        stop: makes the calls of `work` that are under way return soon. Without it they go on after
+            an early end, until the caller closes what they run in.
     """
     pool = concurrent.futures.ThreadPoolExecutor(workers)
     try:

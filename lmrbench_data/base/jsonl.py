@@ -1,4 +1,4 @@
-"""Read and write JSON-lines files that a run appends to: a kill may cut the last row short, an edit may damage any."""
+"""Read and append to JSON-lines files: a kill may cut the last row short, an edit damage any."""
 
 import errno
 import json
@@ -34,7 +34,7 @@ class Line(NamedTuple):
 def read_log(
     path: Path, parse: Callable[[bytes], dict[str, Any] | None], fix: str
 ) -> Iterator[Line]:
-    """Yield the rows of a file in order; none if it is missing. Leave out a last row that was cut short.
+    """Yield the rows of a file in order, without a last one that was cut short; none if missing.
 
     A whole row counts without a newline, too: other programs write files that end so.
 
@@ -49,9 +49,8 @@ def read_log(
         return
     with path.open("rb") as file:
         start = 0
-        for number, line in enumerate(
-            iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), start=1
-        ):
+        lines = iter(lambda: file.readline(MAX_LINE_BYTES + 1), b"")
+        for number, line in enumerate(lines, start=1):
             if len(line) > MAX_LINE_BYTES:
                 raise InputError(f"{path}:{number}: longer than {MAX_LINE_BYTES >> 20} MiB; {fix}")
             row = parse(line)
@@ -66,8 +65,8 @@ def read_log(
 class Ledger:
     """An append-only JSON-lines file that one process writes: locked, resumable, every row counted.
 
-    Opening it counts the rows that are there and removes a last row that a kill cut short. A subclass defines a row
-    (`KEYS`, or `parse`) and takes note of each one (`count`).
+    Opening it counts the rows that are there and removes a last row that a kill cut short. A
+    subclass defines a row (`KEYS`, or `parse`) and takes note of each one (`count`).
     """
 
     #: The keys of a row, and the type of each.
@@ -111,17 +110,16 @@ class Ledger:
         except Timeout:
             raise InputError(f"{path}: another process is writing to it; wait for it") from None
         except OSError as error:
-            reason = (
-                "the file system cannot lock files"
-                if error.errno == errno.ENOLCK
-                else error.strerror
-            )
+            reason = error.strerror
+            if error.errno == errno.ENOLCK:
+                reason = "the file system cannot lock files"
             raise InputError(
                 f"{path}: cannot be written ({reason}); choose another place"
             ) from error
         with lock, file:
-            ledger, end = cls(), 0
+            ledger = cls()
             ledger.path = path
+            end = 0
             for line in read_log(path, cls.parse, cls.FIX):
                 ledger.count(line.row)
                 end = line.end
@@ -178,7 +176,8 @@ def line_of(row: Mapping[str, Any]) -> bytes:
     line = json.dumps(row).encode("ascii") + b"\n"
     if len(line) > MAX_LINE_BYTES:
         raise InputError(
-            f"a row of {len(line):,} bytes is not written: no more than {MAX_LINE_BYTES:,} can be read again"
+            f"a row of {len(line):,} bytes is not written: "
+            f"no more than {MAX_LINE_BYTES:,} can be read again"
         )
     return line
 
@@ -190,10 +189,9 @@ def _ends_line(path: Path) -> bool:
 
 
 def parse_row(line: bytes, keys: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the JSON object of a line if it has these keys with values of these types, else None."""
-    if not line.lstrip(_BEFORE_OBJECT).startswith(
-        b"{"
-    ):  # a long list would take many times its size
+    """Return the JSON object of a line if it has these keys, with these types; else None."""
+    # Parsed, a long list would take many times its size.
+    if not line.lstrip(_BEFORE_OBJECT).startswith(b"{"):
         return None
     try:
         row = json.loads(line)
@@ -206,6 +204,7 @@ def wrong_key(value: Any, keys: Mapping[str, Any]) -> str | None:
     """Return the first key that `value` lacks or has with another type; None if all are there."""
     if not isinstance(value, dict):
         return "not a JSON object"
-    return next(
-        (name for name, kind in keys.items() if not isinstance(value.get(name), kind)), None
-    )
+    for name, kind in keys.items():
+        if not isinstance(value.get(name), kind):
+            return name
+    return None

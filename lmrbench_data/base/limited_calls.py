@@ -1,8 +1,8 @@
 """Call functions on untrusted input in child processes with limits on memory, CPU time and output.
 
-Python's parser holds the interpreter's lock while it works, and a small PDF can expand to gigabytes or crash its
-reader: nothing inside this process could stop them. Children with the default limits are kept and reused, one per
-calling thread; each ends with the pipe that it reads from.
+Python's parser holds the interpreter's lock while it works, and a small PDF can expand to gigabytes
+or crash its reader: nothing inside this process could stop them. Children with the default limits
+are kept and reused, one per calling thread; each ends with the pipe that it reads from.
 """
 
 import atexit
@@ -64,7 +64,8 @@ def call_on_answer(function: Callable[..., _Result], *arguments: Any) -> _Result
     """Call a function that parses a model's answer in a child.
 
     Raises:
-        MalformedAnswerError: the function refused the answer, or the answer made the child reach a limit or crash.
+        MalformedAnswerError: the function refused the answer, or the answer made the child reach a
+            limit or crash.
         InfraError: no child could be started, or the machine had no time for it.
     """
     try:
@@ -181,7 +182,7 @@ if hasattr(os, "register_at_fork"):  # two processes must not write to one pipe
     os.register_at_fork(after_in_child=_idle.clear)
 
 
-# --- in the child -----------------------------------------------------------------------------------------------------
+# --- in the child ---
 
 
 def serve() -> None:

@@ -10,7 +10,8 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def _data_folder(name: str) -> Path:
-    # In a wheel the folder is inside the package, in a checkout (and an editable install) beside it.
+    # In a wheel the folder is inside the package, in a checkout (and an editable install) beside
+    # it.
     for candidate in (_PACKAGE / name, _PACKAGE.parent / name):
         if candidate.is_dir():
             return candidate
@@ -28,7 +29,7 @@ def has_variants(folder: Path) -> bool:
 
 
 def benchmark_option(folder: Path) -> str:
-    """Return the option that names this benchmark in a suggested command; empty for the installed one."""
+    """Return the option for this benchmark in a suggested command; empty for the installed one."""
     return (
         "" if folder.resolve() == benchmark_folder() else f" --benchmark {shlex.quote(str(folder))}"
     )
@@ -40,7 +41,7 @@ def cards_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    """Return `$LMRBENCH_CACHE`, else `lmrbench` below `$XDG_CACHE_HOME` or `~/.cache`; its content is expendable."""
+    """Return `$LMRBENCH_CACHE`, else `lmrbench` in the user's cache; its content is expendable."""
     default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "lmrbench")
     try:
         return Path(os.environ.get("LMRBENCH_CACHE") or default).expanduser()

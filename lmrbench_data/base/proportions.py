@@ -1,4 +1,4 @@
-"""Shares: a part of a whole with Wilson's interval, how both are printed, the order of scores, and Cohen's kappa."""
+"""Shares with Wilson's interval, how both are printed, the order of scores, and Cohen's kappa."""
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
@@ -18,8 +18,8 @@ Interval = tuple[float, float]
 class Share:
     """A part of a whole, with its 95% interval.
 
-    Answers to one instance resemble each other. Where several are counted, `units` is the number of instances, and the
-    interval is that of the same share of `units` independent answers.
+    Answers to one instance resemble each other. Where several are counted, `units` is the number of
+    instances, and the interval is that of the same share of `units` independent answers.
     """
 
     part: int
@@ -47,10 +47,10 @@ class Share:
     @property
     def interval(self) -> Interval:
         """Wilson's 95% interval, from 0 to 1."""
+        if not self.whole:
+            return wilson(0, 0)
         units = self.whole if self.units is None else self.units
-        return wilson(
-            self.part * units / self.whole if self.whole else 0, units if self.whole else 0
-        )
+        return wilson(self.part * units / self.whole, units)
 
     @property
     def percent(self) -> str:
@@ -73,7 +73,7 @@ class Share:
 
 
 def wilson(passed: float, total: float) -> Interval:
-    """Return Wilson's 95% interval of a share (Wilson 1927, Eq. 1), good for few items and for shares near 0 and 1.
+    """Return Wilson's 95% interval of a share (Wilson 1927, Eq. 1), which holds for few items, too.
 
     Returns:
         Lower and upper bound; (0, 1) if `total` is 0.
@@ -102,10 +102,12 @@ def kappa(table: Sequence[Sequence[float]]) -> float | None:
     """Return Cohen's kappa (Cohen 1960): the agreement of two raters beyond chance, from -1 to 1.
 
     Args:
-        table: square; `table[i][j]` counts the items that the first rater gave label i, the second label j.
+        table: square; `table[i][j]` counts the items that the first rater gave label i, the second
+            label j.
 
     Returns:
-        None where it is not defined: without items, or where both raters always give one and the same label.
+        None where it is not defined: without items, or where both raters always give one and the
+            same label.
     """
     total = sum(map(sum, table))
     if not total:
@@ -126,10 +128,10 @@ def cross_table(first: Sequence[Hashable], second: Sequence[Hashable]) -> list[l
 
 
 def ranking_level(track: str) -> str:
-    """Return the level that ranks a track: the paper track hides the contract, so its level is the one without it."""
+    """Return the level that ranks a track: the paper track hides the contract that robust needs."""
     return REPRODUCED if track == PAPER else ROBUST
 
 
 def ranking_key(track: str, reproduced: float, robust: float) -> tuple[float, float]:
-    """Return a key that sorts the scores of a track, shares of instances at each level, from best to worst."""
+    """Return a key that sorts the scores of a track from best to worst."""
     return (-reproduced, -robust) if ranking_level(track) == REPRODUCED else (-robust, -reproduced)

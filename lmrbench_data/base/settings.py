@@ -1,4 +1,4 @@
-"""Settings as pydantic models: fields describe the options of the command line and the keywords of the Python API.
+"""Settings as pydantic models: fields describe options of the command line and keywords of the API.
 
     class Greeting(Settings):
         name: str = option(help="Person to greet.")
@@ -49,7 +49,7 @@ class Settings(pydantic.BaseModel):
 
 
 def keywords(settings: type[Settings]) -> Callable[[Function], Function]:
-    """Let the signature of a function show the fields of these settings in place of its `**settings`."""
+    """Let a function's signature show the fields of these settings instead of `**settings`."""
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
@@ -64,7 +64,8 @@ def keywords(settings: type[Settings]) -> Callable[[Function], Function]:
             for name, field in settings.model_fields.items()
             if name not in signature.parameters
         ]
-        function.__signature__ = signature.replace(parameters=[*own, *fields])  # type: ignore[attr-defined]
+        shown = signature.replace(parameters=[*own, *fields])
+        function.__signature__ = shown  # type: ignore[attr-defined]
         return function
 
     return decorate

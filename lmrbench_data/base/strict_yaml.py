@@ -1,4 +1,4 @@
-"""Read hand-written YAML strictly: duplicate or unknown keys, numbers in place of text or of another base are errors.
+"""Read hand-written YAML strictly: duplicate keys, unknown keys and ambiguous values are errors.
 
 Every error is one line with file, key and fix.
 """
@@ -21,7 +21,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """Read the mapping in a YAML file.
 
     Raises:
-        InputError: it is missing, not YAML, not a mapping, or has a duplicate key or a number that YAML misreads.
+        InputError: it is missing, not YAML, not a mapping, or has a duplicate key or a number that
+            YAML misreads.
     """
     import yaml
 
@@ -48,14 +49,14 @@ def check(data: Any, schema: str, path: Path) -> None:
     Raises:
         InputError: naming the first violation.
     """
-    errors = _validator(schema).iter_errors(data)
-    if first := min(
-        errors, key=lambda error: (str(error.absolute_path), error.message), default=None
-    ):
-        parts = (
-            f"[{part}]" if isinstance(part, int) else f".{part}" for part in first.absolute_path
-        )
-        raise InputError(f"{path}: {''.join(parts).lstrip('.') or 'top level'}: {_explain(first)}")
+    errors = list(_validator(schema).iter_errors(data))
+    if not errors:
+        return
+    first = min(errors, key=lambda error: (str(error.absolute_path), error.message))
+    place = ""
+    for part in first.absolute_path:
+        place += f"[{part}]" if isinstance(part, int) else f".{part}"
+    raise InputError(f"{path}: {place.lstrip('.') or 'top level'}: {_explain(first)}")
 
 
 def _faults(node: Any) -> Iterator[tuple[Any, str]]:
@@ -80,10 +81,8 @@ def _faults(node: Any) -> Iterator[tuple[Any, str]]:
         and node.tag in (f"{_TAG}int", f"{_TAG}float")
         and _OTHER_BASE.match(node.value)
     ):
-        yield (
-            node,
-            f"YAML reads {node.value} in base 8 or 60; write it without leading zeros or colons, or quote it",
-        )
+        fix = "write it without leading zeros or colons, or quote it"
+        yield node, f"YAML reads {node.value} in base 8 or 60; {fix}"
 
 
 @functools.cache
@@ -105,9 +104,8 @@ def _validator(schema: str) -> Any:
     types = base.TYPE_CHECKER.redefine("integer", is_integer)
     extend: Any = jsonschema.validators.extend
     strict = extend(base, {"pattern": pattern}, type_checker=types)
-    return strict(
-        json.loads((Path(__file__).parents[1] / "schema" / schema).read_text(encoding="utf-8"))
-    )
+    path = Path(__file__).parents[1] / "schema" / schema
+    return strict(json.loads(path.read_text(encoding="utf-8")))
 
 
 def _explain(error: Any) -> str:
@@ -117,7 +115,8 @@ def _explain(error: Any) -> str:
             unknown = ", ".join(sorted(str(key) for key in error.instance if key not in known))
             return f"unknown key {unknown}; known are {', '.join(sorted(known))}"
         case "required":
-            return f"missing key {', '.join(key for key in error.validator_value if key not in error.instance)}"
+            missing = [key for key in error.validator_value if key not in error.instance]
+            return f"missing key {', '.join(missing)}"
         case "enum":
             return f"{error.instance!r} is not one of: {'; '.join(map(str, error.validator_value))}"
         case "pattern" if "description" in error.schema:

@@ -1,4 +1,4 @@
-"""Suggest the known name that the user probably meant: the one hint for instances, models, options and columns."""
+"""Suggest the known name that the user probably meant."""
 
 import difflib
 import re
@@ -9,9 +9,10 @@ LEAST = 3
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return " (did you mean 'OTHER'?)" with the known name that `name` resembles, or that contains it; else nothing.
+    """Return " (did you mean 'OTHER'?)" with the known name that resembles `name`; else nothing.
 
-    A name that contains it goes first. Letter case and punctuation do not count: `gpt5` stands for `openai/gpt-5`.
+    A name that contains it goes first. Letter case and punctuation do not count: `gpt5` stands for
+    `openai/gpt-5`.
     """
     # Sorted, because the hint must not depend on the order of a set.
     plain = {_plain(other): other for other in sorted(known, reverse=True)}

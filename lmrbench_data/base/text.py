@@ -8,7 +8,7 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def visible(text: object, keep: str = "\n\t") -> str:
-    """Replace invisible characters: control characters, lone surrogates, marks that change the text's direction.
+    """Replace control characters, lone surrogates, and marks that change the direction of text.
 
     Args:
         keep: unprintable characters to keep.
@@ -24,7 +24,7 @@ def one_line(text: object) -> str:
 
 
 def split_text(text: str) -> list[str]:
-    """Split a text at LF, CRLF and CR alone; `str.splitlines` also splits at U+2028, U+0085 and form feeds."""
+    """Split a text at LF, CRLF and CR alone; `str.splitlines` also splits at U+2028 and others."""
     *lines, last = re.split(r"\r\n?|\n", text)
     return [*lines, last] if last else lines
 
@@ -36,15 +36,14 @@ def error_line(error: Exception) -> str:
 
 def cut(text: str, width: int) -> str:
     """Shorten a line to at most `width` characters, at a word boundary and with dots."""
-    return (
-        text
-        if len(text) <= width
-        else f"{text[: width - 3].rpartition(' ')[0] or text[: width - 4]} ..."
-    )
+    if len(text) <= width:
+        return text
+    words = text[: width - 3].rpartition(" ")[0]
+    return f"{words or text[: width - 4]} ..."
 
 
 def without_middle(text: str, most: int) -> str:
-    """Leave out the middle of a text of more than `most` characters, with a note, unless that lengthens the text."""
+    """Leave out the middle of a text longer than `most`, with a note, unless that lengthens it."""
     half = most // 2
     note = f"\n[... {len(text) - 2 * half} characters are left out here ...]\n"
     shortened = f"{text[:half]}{note}{text[len(text) - half :]}"
@@ -58,4 +57,5 @@ def plural(number: int, noun: str, nouns: str = "") -> str:
 
 def join_names(names: Sequence[str], most: int = 5) -> str:
     """Join names, of which the first are shown: "a, b, c and 4 more"."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    joined = ", ".join(names[:most])
+    return f"{joined} and {len(names) - most} more" if len(names) > most else joined

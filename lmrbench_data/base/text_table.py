@@ -23,7 +23,7 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list
 
 
 def csv_cell(value: Any) -> Any:
-    """Return a cell for CSV: text on one line, which neither a spreadsheet nor a terminal reads as more than text."""
+    """Return a cell for CSV: one line that spreadsheets and terminals read as text alone."""
     if not isinstance(value, str):
         return value
     text = one_line(value)
