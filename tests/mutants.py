@@ -180,15 +180,21 @@ def _statement_changes(node: cst.CSTNode) -> Iterator[Change]:
         yield node, cst.Continue() if isinstance(node, cst.Break) else cst.Break()
 
 
+def mutants_of(task: Task, item: Instance) -> dict[str, str]:
+    """Return name → files of the mutants of all functions of an instance."""
+    golden = task.golden_files(item)
+    mutants = {}
+    for path, functions in item.goals.items():
+        for number, function in enumerate(functions):
+            helpers = () if number else item.removed.get(path, ())
+            for name, source in make_mutants(golden[path], function, helpers).items():
+                mutants[name] = json.dumps({**golden, path: source})
+    return mutants
+
+
 def errors(task: Task, item: Instance, sandbox: Sandbox) -> Iterator[str]:
     """Yield the mutants that no case notices and those that are wrongly listed as equivalent."""
-    golden = task.golden_files(item)
-    mutants = {
-        name: json.dumps({**golden, path: source})
-        for path, functions in item.goals.items()
-        for number, function in enumerate(functions)
-        for name, source in make_mutants(golden[path], function, () if number else item.removed.get(path, ())).items()
-    }
+    mutants = mutants_of(task, item)
     yield from (f"no such mutant: {name}" for name in item.equivalent_mutants if name not in mutants)
     [row] = build_rows([replace(task, instances=(item,))])
     image = sandbox.prepare(row["docker_image"])
