@@ -14,7 +14,7 @@ import pytest
 
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports import figures, paired
-from lmrbench_evaluate.reports.figures import CHARTS
+from lmrbench_evaluate.reports.figures import CHARTS, draw_figure
 from lmrbench_evaluate.reports.report import Report, make_report
 from lmrbench_evaluate.reports.sections import tables
 from lmrbench_evaluate.runs.folder import RunFolder
@@ -84,7 +84,8 @@ def squeezed(text: str) -> str:
 
 def test_figures_show_the_numbers_of_the_report(report: Report) -> None:
     scores = report.to_dict()["scores"]
-    drawn = {name: figure.axes[0] for name, draw in CHARTS.items() if (figure := draw(report.scores))}
+    figures: Any = {name: draw_figure(draw, report.scores) for name, draw in CHARTS.items()}
+    drawn = {name: figure.axes[0] for name, figure in figures.items()}
     shares = [score["overall"][score["headline"]] for score in scores]
     [values] = [line.get_xdata() for line in drawn["scores"].lines if line.get_marker() == "o"]
     assert list(values) == pytest.approx([100 * share["share"] for share in shares], abs=0.01)

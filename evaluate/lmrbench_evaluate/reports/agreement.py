@@ -19,7 +19,8 @@ from .annotations import Annotation
 from .scores import Scores, answers_by_key
 
 Labels = dict[AnswerKey, str]
-JUDGE, PEOPLE = "judge", "people (majority)"
+JUDGE = "judge"
+PEOPLE = "people (majority)"
 #: Labels of a right answer, by people and judge or by tests.
 RIGHT = "CC", "passed"
 

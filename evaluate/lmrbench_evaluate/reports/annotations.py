@@ -59,21 +59,19 @@ def read_annotations(path: Path) -> tuple[list[Annotation], list[BadRow]]:
     Columns: annotator, instance_id (or instance), model_name_or_path (or model), category;
     optional: setting, track, sample, comment. Categories: CC, LC, LI or their names, in any case.
     """
-    good: dict[tuple[str, AnswerKey], Annotation] = {}
+    good: list[Annotation] = []
     bad: list[BadRow] = []
     places: dict[tuple[str, AnswerKey], str] = {}
     for place, value in _raw_rows(path):
         item = value if isinstance(value, BadRow) else _check(place, value)
-        if isinstance(item, BadRow):
-            bad.append(item)
-            continue
-        key = item.annotator, item.answer
-        first = places.setdefault(key, place)
-        if key in good:
-            bad.append(BadRow(place, f"duplicate of {first} (same annotator and answer)"))
-        else:
-            good[key] = item
-    return list(good.values()), bad
+        if isinstance(item, Annotation):
+            first = places.setdefault((item.annotator, item.answer), place)
+            if first == place:
+                good.append(item)
+                continue
+            item = BadRow(place, f"duplicate of {first} (same annotator and answer)")
+        bad.append(item)
+    return good, bad
 
 
 def _raw_rows(path: Path) -> list[tuple[str, Any]]:

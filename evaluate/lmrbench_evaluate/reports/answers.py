@@ -214,10 +214,9 @@ def failed_cases(cases: Sequence[CaseRow]) -> list[FailedCase]:
     """Return the cases of a result row that did not pass, core cases before others."""
     failed: dict[tuple[str, str], FailedCase] = {}
     for case in sorted(cases, key=lambda case: not case["core"]):
-        name, status = case["name"], case["status"]
-        if status != Status.PASSED:
-            first = FailedCase(name, case["core"], status, [], case["detail"])
-            failed.setdefault((name, status), first).seeds.append(case["seed"])
+        if case["status"] != Status.PASSED:
+            first = FailedCase(case["name"], case["core"], case["status"], [], case["detail"])
+            failed.setdefault((first.name, first.status), first).seeds.append(case["seed"])
     return list(failed.values())
 
 
@@ -250,9 +249,17 @@ def choose_answer(
     """
     number = _score(report.scores, instance, **choice)
     [details], warnings = collect(report, instance, number)
-    samples = [(one, answer.outcome) for answer in details.answers for one in answer.samples]
     answer = _with_sample(details.answers, sample)
-    return Chosen(instance, report.scores[number], answer, sorted(samples), warnings)
+    samples = sorted(_outcomes(details.answers).items())
+    return Chosen(instance, report.scores[number], answer, samples, warnings)
+
+
+def _outcomes(answers: Sequence[Answer]) -> dict[int, str]:
+    """Return sample → outcome."""
+    outcomes: dict[int, str] = {}
+    for answer in answers:
+        outcomes |= dict.fromkeys(answer.samples, answer.outcome)
+    return outcomes
 
 
 def answer_dict(chosen: Chosen) -> dict[str, Any]:
@@ -268,7 +275,7 @@ def answer_dict(chosen: Chosen) -> dict[str, Any]:
 
 def _score(scores: Scores, instance: str, **choice: str | None) -> int:
     """Return the index of the only score with this choice that has answers to the instance."""
-    instances = sorted({name for score in scores for name in score.scope})
+    instances = sorted(set[str]().union(*(score.scope for score in scores)))
     if instance not in instances:
         hint = did_you_mean(instance, instances) or f"; it covers {join_names(instances)}"
         raise InputError(f"{instance!r} is not in the scope of this run{hint}")
@@ -307,7 +314,6 @@ def _with_sample(answers: Sequence[Answer], sample: int | None) -> Answer:
     for answer in answers:
         if sample in answer.samples:
             return answer
-    samples = [str(number) for answer in answers for number in answer.samples]
-    numbers = ", ".join(samples) or "none"
+    numbers = ", ".join(map(str, _outcomes(answers))) or "none"
     problem = f"{sample} does not exist; the samples of this instance are: {numbers}"
     raise ArgumentError("sample", problem)

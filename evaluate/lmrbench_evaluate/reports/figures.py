@@ -30,8 +30,10 @@ from .data import ReportData
 from .score_tables import category_table, column, levels, pair_table, summary_table
 from .scores import ModelScore, Scores, only_difficulty, with_difficulties
 
-#: Width of a column in the field's styles and height of a line of text, in inches.
-WIDTH, LINE = 3.3, 0.14
+#: Width of a column in the field's styles, in inches.
+WIDTH = 3.3
+#: Height of a line of text, in inches.
+LINE = 0.14
 #: Colours that stay different with any colour vision (Okabe and Ito).
 COLOURS = ("#0072b2", "#d55e00", "#007a5a", "#a3487f", "#1f2328")
 MARKERS = "osD^vPX*"
@@ -51,6 +53,8 @@ _STYLE: Any = {
     "figure.constrained_layout.use": True,
 }
 _LOOK: dict[str, Any] = {"ms": 4, "clip_on": False}
+#: Draws the scores of one track and setting, best first, at the level that ranks the track.
+Draw = Callable[..., None]
 #: Form → metadata without times and versions.
 _METADATA: dict[str, dict[str, None]] = {
     "svg": {"Date": None, "Creator": None},
@@ -66,7 +70,7 @@ def write_figures(report: ReportData, folder: Path) -> list[Path]:
         warnings.simplefilter("ignore")  # the font lacks letters of some names
         for suffix, scores in _groups(report.scores):
             for name, draw in CHARTS.items():
-                if figure := draw(scores):
+                if figure := draw_figure(draw, scores):
                     written += _save(figure, folder, name + suffix)
     for name, frame in _tables(report).items():
         written += _write_table(frame, folder / name)
@@ -90,95 +94,94 @@ def _save(figure: Figure, folder: Path, name: str) -> Iterator[Path]:
         yield path
 
 
-def draw_scores(scores: Scores) -> Figure | None:
+def draw_figure(draw: Draw, scores: Scores) -> Figure | None:
+    """Draw a chart with its legend; return None if no score has the data."""
+    figure = Figure(figsize=(WIDTH, 2))
+    axes: Axes = figure.subplots()
+    draw(axes, scores, scores[0].headline)
+    handles, labels = axes.get_legend_handles_labels()
+    if not labels:
+        return None
+    labels = [textwrap.fill(label, 44) for label in labels]
+    lines = sum(label.count("\n") + 1 for label in labels)
+    figure.set_figheight(figure.get_figheight() + LINE * lines + 0.1)
+    figure.legend(handles, labels, loc="outside lower center", labelspacing=0.2)
+    return figure
+
+
+def draw_scores(axes: Axes, scores: Scores, level: Level) -> None:
     """Draw a row per model: the level that ranks the track with its interval; the other level."""
     frame = _frame(with_difficulties(scores))
     if frame.empty:
-        return None
-    level = scores[0].headline
+        return
     names = [textwrap.fill(name, 20) for name in frame.name]
     lines = max(name.count("\n") + 2 for name in names)
-    axes = _axes(0.45 + LINE * lines * len(names))
+    figure: Any = axes.figure
+    figure.set_figheight(0.45 + LINE * lines * len(names))
     axes.set(xlim=(0, 100), ylim=(len(names) - 0.5, -0.5))
     axes.set_xlabel(f"% of instances {level}{only_difficulty(frame.score)}")
     axes.set_yticks(frame.index, names)
     look = {**_LOOK, "color": COLOURS[0], "fmt": "o", "label": f"{level} with 95% CI"}
     axes.errorbar(frame.value, frame.index, xerr=[frame.below, frame.above], **look)
     for other in set(levels(scores)) - {level}:
-        _mark(axes, frame.score, other)
-    return _with_legend(axes)
+        marks = [100 * (score.overall.share(other).value or 0) for score in frame.score]
+        look = {**_LOOK, "color": COLOURS[1], "fillstyle": "none", "label": str(other)}
+        axes.plot(marks, frame.index, "D", **look)
 
 
-def _mark(axes: Axes, scores: Scores, level: Level) -> None:
-    """Mark the shares at the level that does not rank the track."""
-    marks = [100 * (score.overall.share(level).value or 0) for score in scores]
-    look = {**_LOOK, "color": COLOURS[1], "fillstyle": "none", "label": str(level)}
-    axes.plot(marks, range(len(marks)), "D", **look)
-
-
-def draw_pass_at(scores: Scores) -> Figure | None:
+def draw_pass_at(axes: Axes, scores: Scores, level: Level) -> None:
     """Draw pass@k at the ranking level with its interval over k."""
     shown = [score for score in scores if score.samples > 1]
-    if not shown:
-        return None
-    level = scores[0].headline
-    axes = _axes(xlabel="k (samples)", ylabel=f"pass@k, {level} (%)")
+    axes.set(xscale="log", ylim=(0, 100), xlabel="k (samples)", ylabel=f"pass@k, {level} (%)")
     for score, look in zip(shown, _looks(shown), strict=True):
         rates = score.pass_at(level)
         frame = pd.DataFrame(_point(p, score.pass_at_interval(p)) for p in rates.values())
         axes.errorbar([*rates], frame.value, [frame.below, frame.above], **look)
     ks = sorted(set().union(*(score.pass_at(level) for score in shown)))
-    axes.set(xscale="log", ylim=(0, 100))
     axes.set_xticks(ks, map(str, ks))
     axes.minorticks_off()
-    return _with_legend(axes)
 
 
-def draw_cost(scores: Scores) -> Figure | None:
+def draw_cost(axes: Axes, scores: Scores, level: Level) -> None:
     """Draw the ranking level with its interval over the mean cost of an answer."""
+    axes.set(ylim=(0, 100), ylabel=f"{level} (% of instances)")
+    axes.set_xlabel("mean cost per answer (US dollars)")
     frame = _frame([score for score in scores if score.spending.answers["cost_usd"]])
-    if frame.empty:
-        return None
-    level = scores[0].headline
-    axes = _axes(xlabel="mean cost per answer (US dollars)", ylabel=f"{level} (% of instances)")
     for row, look in zip(frame.itertuples(), _looks(frame.score), strict=True):
         cost = row.score.spending.mean("cost_usd")
         axes.errorbar(cost, row.value, [[row.below], [row.above]], ls="", **look)
-    axes.set(ylim=(0, 100))
     if axes.dataLim.x0 > 0:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter("{x:g}")
         axes.minorticks_off()
-    return _with_legend(axes)
 
 
-def draw_within(scores: Scores, amounts: Sequence[str], unit: str) -> Figure | None:
+def draw_within(
+    axes: Axes, scores: Scores, level: Level, amounts: Sequence[str], unit: str
+) -> None:
     """Draw the share of answers that reach the ranking level within a budget (`amounts`, summed).
 
     An answer that does not reach the level never counts, whatever it spent, so a curve ends at the
     model's rate. A model is left out if an answer that reaches the level states no amount.
     """
-    curves = list(_curves(scores, amounts))
-    if not curves:
-        return None
-    level = scores[0].headline
-    axes = _axes(xlabel=f"budget per answer ({unit})", ylabel=f"% {level} within it")
-    most = max(max(budgets) for _, budgets in curves)
-    looks = _looks([score for score, _ in curves])
-    for (score, budgets), look in zip(curves, looks, strict=True):
+    budgets = dict(_budgets(scores, amounts))
+    split = with_difficulties(scores)
+    shown = [split[number] for number in budgets]
+    most = max(map(max, budgets.values()), default=0)
+    axes.set(xlim=(0, most or 1), ylim=(0, 100), xlabel=f"budget per answer ({unit})")
+    axes.set_ylabel(f"% {level} within it")
+    for score, spent, look in zip(shown, budgets.values(), _looks(shown), strict=True):
         count = score.overall.reached(level)
         share = 100 * count / score.overall.total
-        heights = [*np.linspace(0, share, count + 1), share]
         look["markevery"] = slice(1, count + 1)
-        axes.plot([0, *budgets[:count], most], heights, drawstyle="steps-post", **look)
-    axes.set(xlim=(0, most or 1), ylim=(0, 100))
-    return _with_legend(axes)
+        heights = [*np.linspace(0, share, count + 1), share]
+        axes.plot([0, *spent[:count], most], heights, drawstyle="steps-post", **look)
 
 
-def _curves(scores: Scores, amounts: Sequence[str]) -> Iterator[tuple[ModelScore, list[float]]]:
+def _budgets(scores: Scores, amounts: Sequence[str]) -> Iterator[tuple[int, list[float]]]:
     """Yield what the answers of each score spent: those that reach the level, then the others."""
-    for score in with_difficulties(scores):
+    for number, score in enumerate(with_difficulties(scores)):
         spent: dict[bool, list[float]] = {True: [], False: []}
         for _, answer in score.each_answer():
             if answer.amounts.keys() >= set(amounts):
@@ -186,11 +189,11 @@ def _curves(scores: Scores, amounts: Sequence[str]) -> Iterator[tuple[ModelScore
                 spent[reaches(answer.outcome, score.headline)].append(budget)
         budgets = sorted(spent[True]) + spent[False]
         if budgets and len(spent[True]) == score.overall.reached(score.headline):
-            yield score, budgets
+            yield number, budgets
 
 
-#: Stem of the files → chart; None if no score has the data.
-CHARTS: dict[str, Callable[[Scores], Figure | None]] = {
+#: Stem of the files → chart.
+CHARTS: dict[str, Draw] = {
     "scores": draw_scores,
     "pass-at-k": draw_pass_at,
     "cost": draw_cost,
@@ -208,7 +211,7 @@ def _frame(scores: Scores) -> pd.DataFrame:
             share = score.overall.share(score.headline)
             point = _point(share.value, share.interval)
             rows.append({"score": score, "name": _name(score, scores), **point})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["score", "name", "value", "below", "above"])
 
 
 def _point(share: float | None, interval: Interval) -> dict[str, float]:
@@ -227,24 +230,6 @@ def _looks(scores: Scores) -> Iterator[dict[str, Any]]:
     for score, marker, colour in zip(scores, cycle(MARKERS), cycle(COLOURS), strict=False):
         label = f" {_name(score, scores)}"  # matplotlib hides one that starts with an underscore
         yield {**_LOOK, "label": label, "marker": marker, "color": colour}
-
-
-def _axes(height: float = 2.0, **labels: str) -> Axes:
-    axes: Axes = Figure(figsize=(WIDTH, height)).subplots()
-    axes.set(**labels)
-    return axes
-
-
-def _with_legend(axes: Axes) -> Figure:
-    """Explain the marks below the plot, and make the figure higher by as much."""
-    figure = axes.get_figure(root=True)
-    assert figure
-    handles, labels = axes.get_legend_handles_labels()
-    labels = [textwrap.fill(label, 44) for label in labels]
-    lines = sum(label.count("\n") + 1 for label in labels)
-    figure.set_figheight(figure.get_figheight() + LINE * lines + 0.1)
-    figure.legend(handles, labels, loc="outside lower center", labelspacing=0.2)
-    return figure
 
 
 def _tables(report: ReportData) -> dict[str, pd.DataFrame]:

@@ -103,9 +103,8 @@ def _differences(one: ModelScore, other: ModelScore, level: Level, whole: int) -
     """Return the differences on the instances that both share and that were graded for both."""
     differences = []
     for instance in one.scope.keys() & other.scope.keys():
-        first, second = one.instances[instance], other.instances[instance]
-        errors = first.outcomes[Status.INFRA_ERROR] + second.outcomes[Status.INFRA_ERROR]
-        if not errors:
-            share = first.reached(level) * whole // first.total
-            differences.append(share - second.reached(level) * whole // second.total)
+        tallies = [one.instances[instance], other.instances[instance]]
+        if not any(tally.outcomes[Status.INFRA_ERROR] for tally in tallies):
+            first, second = (tally.reached(level) * whole // tally.total for tally in tallies)
+            differences.append(first - second)
     return differences

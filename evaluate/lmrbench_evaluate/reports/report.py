@@ -193,7 +193,8 @@ def _check_datasets(paths: Sequence[Path], facts: Sequence[dict[str, Any]]) -> N
     """Refuse runs on different rows: their numbers must not share a table."""
     places: dict[tuple[str, str], str] = {}
     for path, run in zip(paths, facts, strict=True):
-        config, sha256 = run.get("config", FUNCTION), run["dataset_sha256"]
+        config = run.get("config", FUNCTION)
+        sha256 = run["dataset_sha256"]
         dataset = f"{run['dataset']} {run['benchmark_version']} ({sha256[:12]})"
         places.setdefault((config, sha256), f"{path} is on {config} of {dataset}")
     if len(places) > 1:

@@ -9,7 +9,7 @@ from typing import Any
 from lmrbench_data.base.proportions import Share, bounds, percent
 from lmrbench_data.base.text import plural
 from lmrbench_data.base.text_table import Table
-from lmrbench_data.tasks.guessing import SettledChoice, by_truth, chance, corrected, reciting
+from lmrbench_data.tasks.guessing import by_truth, chance, corrected, reciting
 
 from ..judge.opinion import BEST_FIRST
 from ..runs.result_log import METHOD_KEYS
@@ -26,21 +26,31 @@ WORDS = {"reproduced": "core only", "infra_error": "INFRA"}
 METHOD_WORDS = {**WORDS, "robust": "reproduced"}
 
 
+#: Heading → cell.
 Row = dict[str, str]
-#: Makes the rows of a table: heading → cell.
-MakeRows = Callable[[Any], Iterator[Row]]
 
 
-def _table(make_rows: MakeRows) -> Callable[[Any], Table]:
+def _table(rows: Iterable[Row]) -> Table:
     """Make a table of rows with the same headings."""
+    rows = list(rows)
+    header = list(rows[0]) if rows else [""]
+    return header, [list(row.values()) for row in rows]
+
+
+def _by_model(
+    make_rows: Callable[[ModelScore, Scores], Iterator[Row]],
+) -> Callable[[Scores], Table]:
+    """Make a table of the rows of each model, which begin with its name."""
 
     @functools.wraps(make_rows)
-    def make(source: Any) -> Table:
-        rows = list(make_rows(source))
-        header = list(rows[0]) if rows else [""]
-        return header, [list(row.values()) for row in rows]
+    def make_table(scores: Scores) -> Table:
+        rows: list[Row] = []
+        for score in scores:
+            model = {"model": column(score, scores)}
+            rows += [model | row for row in make_rows(score, scores)]
+        return _table(rows)
 
-    return make
+    return make_table
 
 
 def on_methods(scores: Iterable[ModelScore]) -> bool:
@@ -82,15 +92,13 @@ def _cells(share: Share) -> list[str]:
     return [share.fraction, share.bounds]
 
 
-@_table
-def graded_table(scores: Scores) -> Iterator[Row]:
+@_by_model
+def graded_table(score: ModelScore, scores: Scores) -> Iterator[Row]:
     """Make the table of the levels as shares of graded answers, for models with ungraded ones."""
-    for score in scores:
-        tally = score.overall
-        if tally.graded < tally.total:
-            shares = {str(level): tally.graded_share(level).percent for level in levels(scores)}
-            graded = f"{tally.graded}/{tally.total}"
-            yield {"model": column(score, scores), "graded": graded, **shares}
+    tally = score.overall
+    if tally.graded < tally.total:
+        shares = {str(level): tally.graded_share(level).percent for level in levels(scores)}
+        yield {"graded": f"{tally.graded}/{tally.total}", **shares}
 
 
 def method_table(scores: Scores) -> Table:
@@ -119,85 +127,66 @@ def _share_table(titles: Iterable[str], shares: Mapping[str, list[Share]]) -> Ta
     return header, [[name, *chain.from_iterable(map(_cells, row))] for name, row in shares.items()]
 
 
-@_table
-def settled_table(scores: Scores) -> Iterator[Row]:
+@_by_model
+def settled_table(score: ModelScore, _: Scores) -> Iterator[Row]:
     """Make the table of open choices: settled, and beside it what needs no experiment."""
-    for score in scores:
-        if choices := score.open_choices:
-            yield {"model": column(score, scores), **_settled_cells(score.settled(), choices)}
+    choices = score.open_choices
+    if choices:
+        share = score.settled()
+        beyond = corrected(choices)
+        groups = by_truth(choices)
+        yield {
+            "settled": share.fraction,
+            "95%": share.bounds,
+            "chance": percent(chance(choices)),
+            "reciting": percent(reciting(choices)),
+            "corrected": "-" if beyond is None else f"{beyond:.2f}",
+            "published is true": Share(*groups[True]).fraction,
+            "other is true": Share(*groups[False]).fraction,
+        }
 
 
-def _settled_cells(share: Share, choices: list[SettledChoice]) -> Row:
-    beyond = corrected(choices)
-    groups = by_truth(choices)
-    return {
-        "settled": share.fraction,
-        "95%": share.bounds,
-        "chance": percent(chance(choices)),
-        "reciting": percent(reciting(choices)),
-        "corrected": "-" if beyond is None else f"{beyond:.2f}",
-        "published is true": Share(*groups[True]).fraction,
-        "other is true": Share(*groups[False]).fraction,
-    }
-
-
-@_table
-def pass_at_table(scores: Scores) -> Iterator[Row]:
+@_by_model
+def pass_at_table(score: ModelScore, scores: Scores) -> Iterator[Row]:
     """Make the table of pass@k with its interval, for models with several samples."""
-    ks = sorted(set().union(*(score.pass_at(score.headline) for score in scores)))
-    for score in scores:
-        for level in levels(scores) if score.samples > 1 else ():
-            row = {"model": column(score, scores), "level": str(level)}
-            row |= {f"k = {k}": "-" for k in ks}
-            for k, rate in score.pass_at(level).items():
-                row[f"k = {k}"] = f"{percent(rate)} ({bounds(score.pass_at_interval(rate))})"
-            yield row
-
-
-@_table
-def outcome_table(scores: Scores) -> Iterator[Row]:
-    """Make the table of outcomes: each answer counts by its level or the status of core cases."""
-    shown: set[str] = {Level.ROBUST} if on_methods(scores) else set(Level)
-    for score in scores:
-        shown |= score.overall.outcomes.keys()
-    for score in scores:
-        row = {"model": column(score, scores)}
-        for name in OUTCOMES:
-            if name in shown:
-                row[words(scores).get(name, name)] = str(score.overall.outcomes[name])
+    ks = sorted(set().union(*(other.pass_at(other.headline) for other in scores)))
+    for level in levels(scores) if score.samples > 1 else ():
+        row = {"level": str(level)} | {f"k = {k}": "-" for k in ks}
+        for k, rate in score.pass_at(level).items():
+            row[f"k = {k}"] = f"{percent(rate)} ({bounds(score.pass_at_interval(rate))})"
         yield row
 
 
-@_table
-def cross_table(scores: Scores) -> Iterator[Row]:
+@_by_model
+def outcome_table(score: ModelScore, scores: Scores) -> Iterator[Row]:
+    """Make the table of outcomes: each answer counts by its level or the status of core cases."""
+    shown: set[str] = {Level.ROBUST} if on_methods(scores) else set(Level)
+    shown = shown.union(*(other.overall.outcomes for other in scores))
+    counts = {name: str(score.overall.outcomes[name]) for name in OUTCOMES if name in shown}
+    yield {words(scores).get(name, name): count for name, count in counts.items()}
+
+
+@_by_model
+def cross_table(score: ModelScore, scores: Scores) -> Iterator[Row]:
     """Make the table of the judge's categories by outcome: do tests and judge agree?"""
-    for score in scores:
-        for name in OUTCOMES if score.overall.has_category else ():
-            judged = [answer.judged for _, answer in score.each_answer() if answer.outcome == name]
-            if judged:
-                word = words(scores).get(name, name)
-                yield {"model": column(score, scores), "tests": word, **_judge_cells(judged)}
+    for name in OUTCOMES if score.overall.has_category else ():
+        judged = [answer.judged for _, answer in score.each_answer() if answer.outcome == name]
+        if judged:
+            counts = {f"judge: {category}": judged.count(category) for category in BEST_FIRST}
+            counts["no category"] = len(judged) - sum(counts.values())
+            cells = {title: str(count) for title, count in counts.items()}
+            yield {"tests": words(scores).get(name, name), **cells}
 
 
-def _judge_cells(judged: list[str | None]) -> Row:
-    counts = {f"judge: {category}": judged.count(category) for category in BEST_FIRST}
-    counts["no category"] = len(judged) - sum(counts.values())
-    return {title: str(count) for title, count in counts.items()}
-
-
-@_table
-def spending_table(scores: Scores) -> Iterator[Row]:
+@_by_model
+def spending_table(score: ModelScore, scores: Scores) -> Iterator[Row]:
     """Make the table of cost, tokens and time per answer, and of the cost of a success."""
-    stated = set().union(*(score.spending.answers for score in scores))
-    for score in scores:
-        if score.spending.answers:
-            row = {"model": column(score, scores)}
-            for name, number in NAMES.items():
-                if name in stated:
-                    row[number.title] = number.show(score.spending.mean(name))
-            if "cost_usd" in stated:
-                row |= _dollars(score.spending, levels(scores))
-            yield row
+    stated = set().union(*(other.spending.answers for other in scores))
+    spending = score.spending
+    if spending.answers:
+        shown = {name: number for name, number in NAMES.items() if name in stated}
+        row = {number.title: number.show(spending.mean(name)) for name, number in shown.items()}
+        yield row | _dollars(spending, levels(scores)) if "cost_usd" in stated else row
 
 
 def _dollars(spending: Spending, shown: Iterable[Level]) -> Row:
@@ -210,34 +199,28 @@ def _dollars(spending: Spending, shown: Iterable[Level]) -> Row:
     return cells
 
 
-@_table
-def judge_table(scores: Scores) -> Iterator[Row]:
+@_by_model
+def judge_table(score: ModelScore, scores: Scores) -> Iterator[Row]:
     """Make the table of the judge's categories (see `scores`), and of answers without one."""
-    reasons = sorted(set().union(*(score.overall.not_judged for score in scores)))
-    for score in scores:
-        if score.overall.judged:
-            counts = _judge_counts(score.overall, reasons)
-            cells = {title: str(cell) for title, cell in counts.items()}
-            yield {"model": column(score, scores), **cells}
-
-
-def _judge_counts(tally: Tally, reasons: Iterable[str]) -> dict[str, Any]:
-    return {
-        **{name: tally.judged[name] for name in BEST_FIRST},
-        **{f"{name} share": tally.judged_share(name).percent for name in BEST_FIRST},
-        **{f"{NOT_JUDGED}{reason}": tally.not_judged.get(reason, 0) for reason in reasons},
-        "missing, malformed": tally.nothing_to_judge,
-        "judge errors": tally.judged["judge_error"],
-        "not asked": tally.unjudged,
-    }
+    tally = score.overall
+    if tally.judged:
+        reasons = sorted(set().union(*(other.overall.not_judged for other in scores)))
+        counts: dict[str, Any] = {
+            **{name: tally.judged[name] for name in BEST_FIRST},
+            **{f"{name} share": tally.judged_share(name).percent for name in BEST_FIRST},
+            **{f"{NOT_JUDGED}{reason}": tally.not_judged.get(reason, 0) for reason in reasons},
+            "missing, malformed": tally.nothing_to_judge,
+            "judge errors": tally.judged["judge_error"],
+            "not asked": tally.unjudged,
+        }
+        yield {title: str(count) for title, count in counts.items()}
 
 
 def category_table(scores: Scores) -> Table:
     """Make the table of reproduced instances by category, with the number of robust ones."""
-    rows = [
-        [name, *(_cell(score.categories.get(name)) for score in scores)]
-        for name in sorted(set().union(*(score.categories for score in scores)))
-    ]
+    rows = []
+    for name in sorted(set().union(*(score.categories for score in scores))):
+        rows.append([name, *(_cell(score.categories.get(name)) for score in scores)])
     return ["category", *(column(score, scores) for score in scores)], rows
 
 
@@ -252,39 +235,39 @@ def instance_table(scores: Scores) -> Table:
 
 def pair_table(pairs: Iterable[Pair], level: Level) -> Table:
     """Make the table of paired comparisons at a level, on the instances graded for both models."""
-    return _pair_table(pair for pair in pairs if pair.level is level)
+    return _table(_pair_row(pair) for pair in pairs if pair.level is level)
 
 
-@_table
-def _pair_table(pairs: Iterable[Pair]) -> Iterator[Row]:
-    for pair in pairs:
-        yield {
-            "first": pair.first,
-            "second": pair.second,
-            "instances": str(pair.instances),
-            "first better": str(pair.first_better),
-            "second better": str(pair.second_better),
-            "points": f"{100 * pair.difference:+.1f}",
-            "95%": bounds(pair.interval),
-            "p": f"{pair.p:.2g}",
-            "p (Holm)": f"{pair.p_holm:.2g}",
-        }
+def _pair_row(pair: Pair) -> Row:
+    return {
+        "first": pair.first,
+        "second": pair.second,
+        "instances": str(pair.instances),
+        "first better": str(pair.first_better),
+        "second better": str(pair.second_better),
+        "points": f"{100 * pair.difference:+.1f}",
+        "95%": bounds(pair.interval),
+        "p": f"{pair.p:.2g}",
+        "p (Holm)": f"{pair.p_holm:.2g}",
+    }
 
 
-@_table
-def agreement_table(pairs: Iterable[PairAgreement]) -> Iterator[Row]:
+def agreement_table(pairs: Iterable[PairAgreement]) -> Table:
     """Make the table of the agreement of people and judge."""
-    for pair in pairs:
-        binary = pair.binary
-        yield {
-            "pair": f"{pair.first} - {pair.second}",
-            "answers": str(len(pair.labels)),
-            "agreement": pair.agreement.percent,
-            "Cohen's kappa": _kappa(pair.kappa),
-            "CC / not-CC agreement": binary.agreement.percent,
-            "its kappa": _kappa(binary.kappa),
-            "CC against LI": str(pair.conflicts.part),
-        }
+    return _table(map(_agreement_row, pairs))
+
+
+def _agreement_row(pair: PairAgreement) -> Row:
+    binary = pair.binary
+    return {
+        "pair": f"{pair.first} - {pair.second}",
+        "answers": str(len(pair.labels)),
+        "agreement": pair.agreement.percent,
+        "Cohen's kappa": _kappa(pair.kappa),
+        "CC / not-CC agreement": binary.agreement.percent,
+        "its kappa": _kappa(binary.kappa),
+        "CC against LI": str(pair.conflicts.part),
+    }
 
 
 def _kappa(value: float | None) -> str:

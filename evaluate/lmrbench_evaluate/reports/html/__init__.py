@@ -142,11 +142,11 @@ def _coloured(section: DiffSection) -> Iterator[tuple[str, Markup | str]]:
 
 def _goals(row: DatasetRow) -> str:
     """Return what an instance asks for: file and function, or their numbers."""
-    goals = goals_of(row)
-    names = [name for functions in goals.values() for name in functions]
     if not configuration_of(row).is_method:
-        return f"{min(goals)} · {names[0]}"
-    size = f"{plural(len(names), 'function')} in {plural(len(goals), 'file')}"
+        return f"{row['goal_file']} · {row['goal_function']}"
+    goals = goals_of(row)
+    functions = plural(sum(map(len, goals.values())), "function")
+    size = f"{functions} in {plural(len(goals), 'file')}"
     return f"{size}, {row['difficulty']}" if "difficulty" in row else size
 
 
@@ -210,16 +210,13 @@ def _score_text(name: str, level: Level, score: ModelScore) -> str:
 
 def _pair_text(pair: Pair) -> str:
     """Say by how much the better model of a pair leads."""
-    first, second = pair.first, pair.second
-    low, high = pair.interval
+    names = [pair.first, pair.second]
+    bounds = list(pair.interval)
     if pair.difference < 0:
-        first, second = second, first
-        low, high = -high, -low
+        names.reverse()
+        bounds = [-bound for bound in reversed(bounds)]
+    low, high = (f"{round(100 * bound)}".replace("-", "\N{MINUS SIGN}") for bound in bounds)
     p = "p < 0.001" if pair.p_holm < 0.001 else f"p = {pair.p_holm:.2g}"
     verdict = "distinguishable" if pair.distinguishable else "not distinguishable"
-    lead = f"{first} {100 * abs(pair.difference):+.1f} points over {second}"
-    return f"{lead} (95% CI {_points(low)} to {_points(high)}), {p}: {verdict}"
-
-
-def _points(share: float) -> str:
-    return f"{round(100 * share)}".replace("-", "\N{MINUS SIGN}")
+    lead = f"{names[0]} {100 * abs(pair.difference):+.1f} points over {names[1]}"
+    return f"{lead} (95% CI {low} to {high}), {p}: {verdict}"
