@@ -133,7 +133,7 @@ def draw_pass_at(axes: Axes, scores: Scores, level: Level) -> None:
     """Draw pass@k at the ranking level with its interval over k."""
     shown = [score for score in scores if score.samples > 1]
     axes.set(xscale="log", ylim=(0, 100), xlabel="k (samples)", ylabel=f"pass@k, {level} (%)")
-    for score, look in zip(shown, _looks(shown), strict=True):
+    for score, look in zip(shown, _looks(shown, scores), strict=True):
         rates = score.pass_at(level)
         frame = pd.DataFrame(_point(p, score.pass_at_interval(p)) for p in rates.values())
         axes.errorbar([*rates], frame.value, [frame.below, frame.above], **look)
@@ -147,7 +147,7 @@ def draw_cost(axes: Axes, scores: Scores, level: Level) -> None:
     axes.set(ylim=(0, 100), ylabel=f"{level} (% of instances)")
     axes.set_xlabel("mean cost per answer (US dollars)")
     frame = _frame([score for score in scores if score.spending.answers["cost_usd"]])
-    for row, look in zip(frame.itertuples(), _looks(frame.score), strict=True):
+    for row, look in zip(frame.itertuples(), _looks(frame.score, scores), strict=True):
         cost = row.score.spending.mean("cost_usd")
         axes.errorbar(cost, row.value, [[row.below], [row.above]], ls="", **look)
     if axes.dataLim.x0 > 0:
@@ -171,7 +171,7 @@ def draw_within(
     most = max(map(max, budgets.values()), default=0)
     axes.set(xlim=(0, most or 1), ylim=(0, 100), xlabel=f"budget per answer ({unit})")
     axes.set_ylabel(f"% {level} within it")
-    for score, spent, look in zip(shown, budgets.values(), _looks(shown), strict=True):
+    for score, spent, look in zip(shown, budgets.values(), _looks(shown, scores), strict=True):
         count = score.overall.reached(level)
         share = 100 * count / score.overall.total
         look["markevery"] = slice(1, count + 1)
@@ -225,9 +225,9 @@ def _name(score: ModelScore, scores: Scores) -> str:
     return one_line(column(score, scores)) + ("" if score.complete else " [incomplete]")
 
 
-def _looks(scores: Scores) -> Iterator[dict[str, Any]]:
-    """Yield the look of each score."""
-    for score, marker, colour in zip(scores, cycle(MARKERS), cycle(COLOURS), strict=False):
+def _looks(shown: Scores, scores: Scores) -> Iterator[dict[str, Any]]:
+    """Yield the look of each score that is shown."""
+    for score, marker, colour in zip(shown, cycle(MARKERS), cycle(COLOURS), strict=False):
         label = f" {_name(score, scores)}"  # matplotlib hides one that starts with an underscore
         yield {**_LOOK, "label": label, "marker": marker, "color": colour}
 

@@ -133,14 +133,13 @@ def settled_table(score: ModelScore, _: Scores) -> Iterator[Row]:
     choices = score.open_choices
     if choices:
         share = score.settled()
-        beyond = corrected(choices)
         groups = by_truth(choices)
         yield {
             "settled": share.fraction,
             "95%": share.bounds,
             "chance": percent(chance(choices)),
             "reciting": percent(reciting(choices)),
-            "corrected": "-" if beyond is None else f"{beyond:.2f}",
+            "corrected": _decimal(corrected(choices), 2),
             "published is true": Share(*groups[True]).fraction,
             "other is true": Share(*groups[False]).fraction,
         }
@@ -202,18 +201,21 @@ def _dollars(spending: Spending, shown: Iterable[Level]) -> Row:
 @_by_model
 def judge_table(score: ModelScore, scores: Scores) -> Iterator[Row]:
     """Make the table of the judge's categories (see `scores`), and of answers without one."""
-    tally = score.overall
-    if tally.judged:
+    if score.overall.judged:
         reasons = sorted(set().union(*(other.overall.not_judged for other in scores)))
-        counts: dict[str, Any] = {
-            **{name: tally.judged[name] for name in BEST_FIRST},
-            **{f"{name} share": tally.judged_share(name).percent for name in BEST_FIRST},
-            **{f"{NOT_JUDGED}{reason}": tally.not_judged.get(reason, 0) for reason in reasons},
-            "missing, malformed": tally.nothing_to_judge,
-            "judge errors": tally.judged["judge_error"],
-            "not asked": tally.unjudged,
-        }
+        counts = _judge_counts(score.overall, reasons)
         yield {title: str(count) for title, count in counts.items()}
+
+
+def _judge_counts(tally: Tally, reasons: Iterable[str]) -> dict[str, Any]:
+    return {
+        **{name: tally.judged[name] for name in BEST_FIRST},
+        **{f"{name} share": tally.judged_share(name).percent for name in BEST_FIRST},
+        **{f"{NOT_JUDGED}{reason}": tally.not_judged.get(reason, 0) for reason in reasons},
+        "missing, malformed": tally.nothing_to_judge,
+        "judge errors": tally.judged["judge_error"],
+        "not asked": tally.unjudged,
+    }
 
 
 def category_table(scores: Scores) -> Table:
@@ -263,15 +265,15 @@ def _agreement_row(pair: PairAgreement) -> Row:
         "pair": f"{pair.first} - {pair.second}",
         "answers": str(len(pair.labels)),
         "agreement": pair.agreement.percent,
-        "Cohen's kappa": _kappa(pair.kappa),
+        "Cohen's kappa": _decimal(pair.kappa, 3),
         "CC / not-CC agreement": binary.agreement.percent,
-        "its kappa": _kappa(binary.kappa),
+        "its kappa": _decimal(binary.kappa, 3),
         "CC against LI": str(pair.conflicts.part),
     }
 
 
-def _kappa(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+def _decimal(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def confusion_table(confusion: Counter[tuple[str, str]]) -> Table:

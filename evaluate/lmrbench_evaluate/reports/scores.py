@@ -8,7 +8,7 @@ not asked about or failed to judge are counted apart.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -251,27 +251,33 @@ def score_runs(paths: Sequence[Path], judge_model: str | None = None) -> list[Mo
 
 def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[ModelScore]:
     facts = RunFolder(path).facts
-    by_model: defaultdict[tuple[str, str, str], defaultdict[str, list[ScoredAnswer]]]
-    by_model = defaultdict(lambda: defaultdict(list))
-    for key, answer in _read_answers(path, judge_model):
-        if key.instance_id in facts["scope"]:
-            by_model[key[1:4]][key.instance_id].append(answer)
+    by_model = _read_answers(path, facts["scope"], judge_model)
+    complete = bool(facts.get("complete"))
+    difficulties = facts["difficulties"]
     for names, answers in sorted(by_model.items()):
         for items in answers.values():
             items.sort(key=lambda answer: answer.sample)
-        complete = bool(facts.get("complete"))
-        yield ModelScore(
-            name, path, *names, facts["scope"], dict(answers), complete, facts["difficulties"]
-        )
+        yield ModelScore(name, path, *names, facts["scope"], answers, complete, difficulties)
 
 
-def _read_answers(path: Path, judge_model: str | None) -> Iterator[tuple[AnswerKey, ScoredAnswer]]:
+_Answers = dict[str, list[ScoredAnswer]]
+
+
+def _read_answers(
+    path: Path, scope: Collection[str], judge_model: str | None
+) -> dict[tuple[str, str, str], _Answers]:
+    """Return the answers of a run: model, setting and track → instance → answers."""
     run = RunFolder(path)
     judgements = read_judgements(path, judge_model)
     metadata = {item.key.row: item.metadata for item in run.predictions}
+    by_model: dict[tuple[str, str, str], _Answers] = {}
     for row in run.rows():
         key = AnswerKey.of(row)
-        yield key, ScoredAnswer.of(row, judgements.get(key.question), metadata.get(key.row))
+        if key.instance_id in scope:
+            answer = ScoredAnswer.of(row, judgements.get(key.question), metadata.get(key.row))
+            answers = by_model.setdefault(key[1:4], {})
+            answers.setdefault(key.instance_id, []).append(answer)
+    return by_model
 
 
 def answers_by_key(scores: Iterable[ModelScore]) -> dict[AnswerKey, ScoredAnswer]:

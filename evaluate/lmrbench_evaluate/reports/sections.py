@@ -36,7 +36,7 @@ from .score_tables import (
     spending_table,
     summary_table,
 )
-from .scores import READ, Scores, only_difficulty, with_difficulties
+from .scores import READ, ModelScore, Scores, only_difficulty, with_difficulties
 
 #: Largest number of names in one note.
 MAX_NAMED = 10
@@ -66,7 +66,6 @@ SHARES = (
     "passed. Graded answers exclude missing predictions and infra errors. Intervals are Wilson's "
     "95% intervals."
 )
-COUNT_PAPERS = "Intervals count papers."
 SAMPLES = (
     "With several samples, a share is the mean over samples, and the n of its interval, as of "
     "those of pass@k, is the number of instances. pass@k is the unbiased estimate of the chance "
@@ -183,7 +182,8 @@ def _about_scores(report: ReportData) -> Iterator[str]:
     yield SHARES
     if has_core_only:
         yield "2/3 (1) means that 2 of 3 are reproduced, and 1 of these is robust."
-    yield from _about_readings(with_difficulties(scores))
+    for score in with_difficulties(scores):
+        yield from _about_choices(score)
     if any(score.samples > 1 for score in scores):
         yield SAMPLES
     yield from _about_unanswered(scores)
@@ -206,23 +206,19 @@ def _about_comparisons(report: ReportData) -> Iterator[str]:
         yield PAIRS
 
 
-def _about_readings(scores: Scores) -> Iterator[str]:
-    """Say how each model decided the altered choices, and how many open ones it settled."""
-    for score in scores:
-        if score.has_readings:
-            shares = [
-                f"{name} {score.reading(*readings).percent}" for name, readings in READ.items()
-            ]
-            yield f"{score.name}: {', '.join(shares)} of the altered choices. {COUNT_PAPERS}"
-        choices = score.open_choices
-        if choices:
-            rows = f" of {ROWS[score.difficulty]}" if score.difficulty else ""
-            yield (
-                f"{score.name}: settled {score.settled().percent} of the open choices{rows}; "
-                f"guessing settles {percent(chance(choices))}, reciting the published method "
-                f"{percent(reciting(choices))}. Corrected is 0 for the larger of both, and 1 for "
-                "all."
-            )
+def _about_choices(score: ModelScore) -> Iterator[str]:
+    """Say how a model decided the altered choices, and how many open ones it settled."""
+    if score.has_readings:
+        shares = [f"{name} {score.reading(*readings).percent}" for name, readings in READ.items()]
+        yield f"{score.name}: {', '.join(shares)} of the altered choices. Intervals count papers."
+    choices = score.open_choices
+    if choices:
+        rows = f" of {ROWS[score.difficulty]}" if score.difficulty else ""
+        settled = f"settled {score.settled().percent} of the open choices{rows}"
+        guessing = f"guessing settles {percent(chance(choices))}"
+        recited = f"reciting the published method {percent(reciting(choices))}"
+        note = "Corrected is 0 for the larger of both, and 1 for all."
+        yield f"{score.name}: {settled}; {guessing}, {recited}. {note}"
 
 
 def _about_people(report: ReportData) -> Iterator[str]:
