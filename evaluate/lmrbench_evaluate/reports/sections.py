@@ -77,6 +77,7 @@ DOLLARS = (
     "out of both. Dollars are an upper bound if the server read tokens from a cache whose price "
     "was not stated."
 )
+CORRECTED = "Corrected is 0 for the larger of both, and 1 for all."
 JUDGE = (
     "Judge: CC completely correct, LC logic correct with subtle errors, LI incorrect logic. Shares "
     "are of all answers, including missing, malformed and too long ones, without judge errors and "
@@ -211,14 +212,12 @@ def _about_choices(score: ModelScore) -> Iterator[str]:
     if score.has_readings:
         shares = [f"{name} {score.reading(*readings).percent}" for name, readings in READ.items()]
         yield f"{score.name}: {', '.join(shares)} of the altered choices. Intervals count papers."
-    choices = score.open_choices
-    if choices:
+    if choices := score.open_choices:
         rows = f" of {ROWS[score.difficulty]}" if score.difficulty else ""
         settled = f"settled {score.settled().percent} of the open choices{rows}"
         guessing = f"guessing settles {percent(chance(choices))}"
         recited = f"reciting the published method {percent(reciting(choices))}"
-        note = "Corrected is 0 for the larger of both, and 1 for all."
-        yield f"{score.name}: {settled}; {guessing}, {recited}. {note}"
+        yield f"{score.name}: {settled}; {guessing}, {recited}. {CORRECTED}"
 
 
 def _about_people(report: ReportData) -> Iterator[str]:
