@@ -84,10 +84,7 @@ def test_open_choices_are_settled_and_corrected_for_chance(toy_benchmark: Path, 
     assert dict(frame["choices_settled"]) == {"settler": 1.0, "guesser": 0.5, "talker": 0.0}
     report = run.report()
     text = report.to_markdown()
-    assert (
-        "guesser: settled 50.0% of the open choices of easy rows; guessing settles 33.3%, reciting the published"
-        in text
-    )
+    assert "guesser: settled 50.0% of the open choices of easy rows; guessing settles 33.3%, reciting the" in text
     shares = "33.3% | 50.0% | 0.00 | 100.0% (1/1) | 0.0% (0/1)"
     assert f"| guesser | 50.0% (1/2) | {Share(1, 2, 1).bounds} | {shares} |" in text
     settled = {score["model_name_or_path"]: score["settled"] for score in report.to_dict()["scores"]}
@@ -115,11 +112,9 @@ def test_easy_and_hard_rows_have_lines_of_their_own(toy_benchmark: Path, local_s
         assert f"| {name} | 5.0 |" in text
     [score] = report.to_dict()["scores"]
     assert {name: part["settled"]["count"] for name, part in score["by_difficulty"].items()} == {"easy": 2, "hard": 1}
-    answers = list(csv.DictReader(io.StringIO(report.to_csv())))
-    assert [(row["difficulty"], row["reproduced"], row["cpu_s"]) for row in answers] == [
-        ("easy", "1", "5.0"),
-        ("hard", "0", "5.0"),
-    ]
+    answers = csv.DictReader(io.StringIO(report.to_csv()))
+    cells = [(row["difficulty"], row["reproduced"], row["cpu_s"]) for row in answers]
+    assert cells == [("easy", "1", "5.0"), ("hard", "0", "5.0")]
     page = report.to_html()
     assert '<div class="who">settler, hard</div>' in page
     assert "4 functions in 2 files, hard</small>" in page

@@ -274,10 +274,8 @@ def test_difference_ignores_the_docstring(toy_row: Any) -> None:
         'import math\n\ndef scale(values, factor):\n    """Other words."""\n    return [v * factor for v in values]\n'
     )
     function, rest = diff_answer(toy_row, Prediction("toy-scale", "m", "function", answer))
-    assert (function.title, rest.title) == (
-        "scale, from the reference",
-        "The rest of scale.py, from the masked file",
-    )
+    titles = ["scale, from the reference", "The rest of scale.py, from the masked file"]
+    assert [function.title, rest.title] == titles
     changed = [line.text for part in (function, rest) for line in part.lines if line.kind in ("add", "del")]
     assert not [line for line in changed if '"""' in line]
     assert "    return [v * factor for v in values]" in changed

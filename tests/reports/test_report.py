@@ -36,16 +36,14 @@ def render_markdown(paths: Sequence[Path]) -> str:
 statuses = st.sampled_from([str(status) for status in Status])
 some_rows = st.lists(
     st.builds(
-        lambda instance_id, core, contract, model, sample, setting, track: two_levels(
-            instance_id, core, contract, model=model, sample=sample, setting=setting, track=track
-        ),
+        two_levels,
         st.sampled_from([*SCOPE, "out-of-scope"]),
         statuses,
         statuses,
-        st.sampled_from(["m", "n"]),
-        st.integers(0, 2),
-        st.sampled_from(["", "agent"]),
-        st.sampled_from(["paper", "contract", "unstated"]),
+        model=st.sampled_from(["m", "n"]),
+        sample=st.integers(0, 2),
+        setting=st.sampled_from(["", "agent"]),
+        track=st.sampled_from(["paper", "contract", "unstated"]),
     ),
     max_size=25,
 )
@@ -73,17 +71,17 @@ def test_totals_are_those_of_the_rows(tmp_path_factory: pytest.TempPathFactory, 
         assert overall["outcomes"].get("missing", 0) == samples * len(SCOPE) - len(mine)
         assert score["complete"] == (graded == len(mine))
         for level, column in (("reproduced", "core_status"), ("robust", "status")):
-            reached = {
-                at: row for at, row in mine.items() if row[column] == "passed" and row["status"] != "infra_error"
-            }
-            assert overall[level]["count"] == len(reached)
-            assert overall[level]["share"] == round(len(reached) / (samples * len(SCOPE)), 4)
-            assert overall[level]["share_of_graded"] == (round(len(reached) / graded, 4) if graded else None)
+            passed = [
+                name for (name, _), row in mine.items() if row[column] == "passed" and row["status"] != "infra_error"
+            ]
+            assert overall[level]["count"] == len(passed)
+            assert overall[level]["share"] == round(len(passed) / (samples * len(SCOPE)), 4)
+            assert overall[level]["share_of_graded"] == (round(len(passed) / graded, 4) if graded else None)
             for category in ("Alpha", "Beta"):
                 members = [name for name, of in SCOPE.items() if of == category]
                 here = score["categories"][category]
                 assert here["total"] == samples * len(members)
-                assert here[level]["count"] == sum(name in members for name, _ in reached)
+                assert here[level]["count"] == sum(name in members for name in passed)
         for name in SCOPE:
             assert sum(score["instances"][name].values()) == samples
 
@@ -207,12 +205,6 @@ def test_samples_and_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "| m | robust | 33.3% (6 - 79) | 66.7% (21 - 94) |" in text, "pass@k"
 
 
-def test_pass_at_k_goes_up_to_all_samples(tmp_path: Path) -> None:
-    rows = [result("a-one", "passed" if number == 0 else "failed", sample=number) for number in range(7)]
-    [score] = report_dict([write_run(tmp_path / "run", rows, scope={"a-one": "Alpha"})])["scores"]
-    assert score["pass_at_k"]["robust"] == {"1": 0.1429, "2": 0.2857, "5": 0.7143, "7": 1.0}
-
-
 def test_runs_on_two_datasets_or_configurations_are_refused(tmp_path: Path) -> None:
     one = write_run(tmp_path / "one", [result("a-one", "passed")])
     for config, number in (("function", "1"), ("method", "0")):
@@ -227,19 +219,16 @@ def test_runs_on_two_datasets_or_configurations_are_refused(tmp_path: Path) -> N
 def test_cost_tokens_and_time_come_from_metadata_and_a_success_has_its_price(tmp_path: Path) -> None:
     """All that is spent counts, for wrong answers too; an answer that names no cost is no free success."""
     passed, failed = "passed", "failed"
-    told: list[tuple[Any, str, str]] = [
-        (
-            {"cost_usd": 0.5, "cpu_s": 3, "usage": {"prompt_tokens": 1000, "completion_tokens": 10}, "duration_s": 2},
-            passed,
-            passed,
-        ),
+    usage = {"prompt_tokens": 1000, "completion_tokens": 10}
+    stated: list[tuple[Any, str, str]] = [
+        ({"cost_usd": 0.5, "cpu_s": 3, "usage": usage, "duration_s": 2}, passed, passed),
         ({"cost": 0.25, "input_tokens": 3000, "cpu_s": 6}, passed, failed),
         ({"cost_usd": 0.25, "cpu_s": 90}, failed, failed),
         ({"cost_usd": -1, "input_tokens": True, "duration_s": "long", "usage": []}, passed, passed),
         (None, passed, passed),
     ]
     rows, predictions = [], []
-    for number, (metadata, core, contract) in enumerate(told):
+    for number, (metadata, core, contract) in enumerate(stated):
         prediction = Prediction("a-one", "m", "function", f"x = {number}", number, "", "paper", metadata)
         predictions.append(prediction)
         changes = {"sample": number, "prediction_sha256": prediction.sha256}
@@ -282,11 +271,15 @@ def test_csv_has_a_row_for_each_answer(tmp_path: Path) -> None:
     assert {tuple(row[name] for name in named) for row in rows} == {("run", "a-one", "'=Alpha", "'@easy", "passed", "")}
 
 
-def test_many_failures_are_counted_not_listed(tmp_path: Path) -> None:
-    rows = [result("a-one", "failed", sample=number) for number in range(MAX_REASONS + 7)]
-    text = render_markdown([write_run(tmp_path, rows)])
+def test_many_failures_are_counted_and_pass_at_k_goes_up_to_all_samples(tmp_path: Path) -> None:
+    statuses = ["passed", *["failed"] * (MAX_REASONS + 7)]
+    rows = [result("a-one", status, sample=number) for number, status in enumerate(statuses)]
+    report = make_report([write_run(tmp_path, rows, scope={"a-one": "Alpha"})])
+    text = report.to_markdown()
     assert text.count("why failed") == MAX_REASONS
     assert "7 more are in results.jsonl." in text
+    rates = report.to_dict()["scores"][0]["pass_at_k"]["robust"]
+    assert rates == {str(k): round(k / len(rows), 4) for k in (1, 2, 5, 10, 20, 50, 100, len(rows))}
 
 
 def test_run_without_results_has_no_scores(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""Measure how annotators agree with each other and with the judge: shares, Cohen's kappa, confusion matrix.
+"""Measure how annotators agree with each other and with the judge.
 
-Agreement is measured on the three categories and on their collapse to CC against not-CC. A kappa that is not defined
-(both raters always give one and the same label) is None.
+Agreement is measured on the three categories and on their collapse to CC against not-CC, as shares
+and as Cohen's kappa. A kappa that is not defined (both raters always give one and the same label)
+is None.
 """
 
 import itertools
@@ -15,10 +16,11 @@ from lmrbench_data.base.proportions import Share, cross_table, kappa
 from ..judge.opinion import BEST_FIRST
 from ..predictions.prediction import AnswerKey
 from .annotations import Annotation
-from .scores import ModelScore, answers_by_key
+from .scores import Scores, answers_by_key
 
 Labels = dict[AnswerKey, str]
-JUDGE, PEOPLE = "judge", "people (majority)"
+JUDGE = "judge"
+PEOPLE = "people (majority)"
 #: Labels of a right answer, by people and judge or by tests.
 RIGHT = "CC", "passed"
 
@@ -45,7 +47,10 @@ class PairAgreement:
     @property
     def kappa(self) -> float | None:
         """Cohen's kappa."""
-        return kappa(cross_table([a for _, a, _ in self.labels], [b for _, _, b in self.labels]))
+        if not self.labels:
+            return None
+        _, first, second = zip(*self.labels, strict=True)
+        return kappa(cross_table(first, second))
 
     @property
     def binary(self) -> "PairAgreement":
@@ -76,41 +81,55 @@ class Agreement:
     confusion: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(people's majority, judge) → answers."""
     without_majority: int = 0
-    """Number of answers on which people are split evenly: left out of the comparison with the judge."""
+    """Number of answers on which people are split evenly: not compared with the judge."""
     unknown: list[tuple[Any, ...]] = field(default_factory=list)
     """Instance, model, setting, track and sample of annotations for answers that no run has."""
     ambiguous: int = 0
     """Number of annotations without setting or track, for a model that answered in several."""
 
 
-def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelScore]) -> Agreement:
+def measure_agreement(annotations: Sequence[Annotation], scores: Scores) -> Agreement:
     """Compare annotations with each other, and with the judge's categories in `scores`.
 
-    An annotation belongs to the answer with its instance, model, setting, track and sample, in the first run that has
-    one. An annotation without setting or track belongs to the only answer that matches the rest, if there is one.
+    An annotation belongs to the answer with its instance, model, setting, track and sample, in the
+    first run that has one. An annotation without setting or track belongs to the only answer that
+    matches the rest, if there is one.
     """
-    judged = {key: answer.judged for key, answer in answers_by_key(scores).items()}
-    matched, unknown, ambiguous = match_labels(annotations, judged)
-    people, split = majorities(matched)
-    annotators = sorted({name for given in matched.values() for name in given})
-    labels = {
-        name: {key: given[name].category for key, given in matched.items() if name in given}
-        for name in annotators
-    }
-    judge = {answer: label for answer, label in judged.items() if label in BEST_FIRST}
-    pairs = [_pair(a, labels[a], b, labels[b]) for a, b in itertools.combinations(annotators, 2)]
-    if judge:
-        pairs += [_pair(name, labels[name], JUDGE, judge) for name in annotators]
-        if len(annotators) > 1:
-            pairs.append(_pair(PEOPLE, people, JUDGE, judge))
+    answers = answers_by_key(scores)
+    matched = match_labels(annotations, answers)
+    people, split = majorities(matched.labels)
+    judge = {key: item.judged for key, item in answers.items() if item.judged in BEST_FIRST}
+    raters = _by_annotator(matched.labels)
+    majority = _pair(PEOPLE, people, JUDGE, judge)
     return Agreement(
-        annotators,
-        pairs,
-        Counter((label, judge[answer]) for answer, label in people.items() if answer in judge),
-        len(split),
-        [key[:5] for key in unknown],
-        ambiguous,
+        annotators=sorted(raters),
+        pairs=_pairs(raters, judge, majority),
+        confusion=Counter(labels[1:] for labels in majority.labels),
+        without_majority=len(split),
+        unknown=[key[:5] for key in matched.unknown],
+        ambiguous=matched.ambiguous,
     )
+
+
+def _by_annotator(labels: Mapping[AnswerKey, Mapping[str, Annotation]]) -> dict[str, Labels]:
+    raters: dict[str, Labels] = {}
+    for key, by_annotator in labels.items():
+        for name, annotation in by_annotator.items():
+            raters.setdefault(name, {})[key] = annotation.category
+    return raters
+
+
+def _pairs(
+    raters: Mapping[str, Labels], judge: Labels, majority: PairAgreement
+) -> list[PairAgreement]:
+    """Return the pairs of annotators, then each annotator with the judge, then the majority."""
+    names = sorted(raters)
+    pairs = [_pair(a, raters[a], b, raters[b]) for a, b in itertools.combinations(names, 2)]
+    if judge:
+        pairs += [_pair(name, raters[name], JUDGE, judge) for name in names]
+    if judge and len(names) > 1:
+        pairs.append(majority)
+    return pairs
 
 
 class Matched(NamedTuple):
@@ -128,14 +147,13 @@ def match_labels(annotations: Sequence[Annotation], answers: Iterable[AnswerKey]
     """Match annotations with answers (see `measure_agreement`)."""
     candidates: dict[AnswerKey, list[AnswerKey]] = {}
     for key in answers:
-        candidates.setdefault(key._replace(setting="", track=""), []).append(key)
+        candidates.setdefault(_without_place(key), []).append(key)
     labels: dict[AnswerKey, dict[str, Annotation]] = {}
     unknown: list[AnswerKey] = []
     ambiguous = 0
     # The most specific counts where an annotator labelled one answer several times.
     for annotation in sorted(annotations, key=lambda item: (not item.setting) + (not item.track)):
-        named = annotation.answer._replace(setting="", track="")
-        match _meant(annotation, candidates.get(named, [])):
+        match _meant(annotation, candidates.get(_without_place(annotation.answer), [])):
             case []:
                 unknown.append(annotation.answer)
             case [answer]:
@@ -143,6 +161,10 @@ def match_labels(annotations: Sequence[Annotation], answers: Iterable[AnswerKey]
             case _:
                 ambiguous += 1
     return Matched(labels, unknown, ambiguous)
+
+
+def _without_place(key: AnswerKey) -> AnswerKey:
+    return key._replace(setting="", track="")
 
 
 def _meant(annotation: Annotation, candidates: Sequence[AnswerKey]) -> list[AnswerKey]:
@@ -157,9 +179,11 @@ def majorities(labels: Mapping[AnswerKey, Mapping[str, Annotation]]) -> tuple[La
     """Return the majority label of each answer and, separately, the answers without a majority."""
     majority: Labels = {}
     split: Labels = {}
-    for answer, given in sorted(labels.items()):
-        (label, most), *others = Counter(item.category for item in given.values()).most_common()
-        (split if others and others[0][1] == most else majority)[answer] = label
+    for answer, by_annotator in sorted(labels.items()):
+        counts = Counter(item.category for item in by_annotator.values())
+        (label, most), *_ = counts.most_common()
+        has_majority = list(counts.values()).count(most) == 1
+        (majority if has_majority else split)[answer] = label
     return majority, split
 
 
@@ -167,6 +191,5 @@ def _pair(
     first: str, one: Mapping[AnswerKey, str], second: str, other: Mapping[AnswerKey, str]
 ) -> PairAgreement:
     both = sorted(one.keys() & other.keys())
-    return PairAgreement(
-        first, second, [(answer[0], one[answer], other[answer]) for answer in both]
-    )
+    labels = [(answer.instance_id, one[answer], other[answer]) for answer in both]
+    return PairAgreement(first, second, labels)

@@ -1,6 +1,6 @@
-"""Read people's labels of answers: CSV or JSONL with annotator, instance, model, a label (the category) and comment.
+"""Read people's labels of answers from CSV or JSONL: annotator, instance, model, category, comment.
 
-A bad row never stops the reading: it is returned with its place and reason, apart from the good ones.
+A bad row never stops the reading: it is returned with its place and reason.
 """
 
 import csv
@@ -26,16 +26,12 @@ Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 
 
 def _category(text: object) -> str:
-    """Read a category by its letters or name, never by a number: people's scales start at different ends."""
-    said = " ".join(re.findall(r"\w+", str(text).lower()))
-    return next(
-        (
-            item
-            for item in Category
-            if said in (item.lower(), item.full_name.lower().replace(",", ""))
-        ),
-        said,
-    )
+    """Read a category by letters or name, never by number: scales start at different ends."""
+    words = " ".join(re.findall(r"\w+", str(text).lower()))
+    for category in Category:
+        if words in (category.lower(), category.full_name.lower().replace(",", "")):
+            return category
+    return words
 
 
 @dataclass(frozen=True)
@@ -60,29 +56,32 @@ class Annotation:
 def read_annotations(path: Path) -> tuple[list[Annotation], list[BadRow]]:
     """Read the annotations of a file; invalid rows are returned apart.
 
-    Columns: annotator, instance_id (or instance), model_name_or_path (or model), category; optional: setting, track,
-    sample, comment. Categories: CC, LC, LI or their names, in any case.
+    Columns: annotator, instance_id (or instance), model_name_or_path (or model), category;
+    optional: setting, track, sample, comment. Categories: CC, LC, LI or their names, in any case.
     """
+    good: list[Annotation] = []
+    bad: list[BadRow] = []
+    places: dict[tuple[str, AnswerKey], str] = {}
+    for place, value in _raw_rows(path):
+        item = value if isinstance(value, BadRow) else _check(place, value)
+        if isinstance(item, Annotation):
+            first = places.setdefault((item.annotator, item.answer), place)
+            if first == place:
+                good.append(item)
+                continue
+            item = BadRow(place, f"duplicate of {first} (same annotator and answer)")
+        bad.append(item)
+    return good, bad
+
+
+def _raw_rows(path: Path) -> list[tuple[str, Any]]:
+    """Return the rows of a file with their places."""
     if path.suffix not in (".csv", ".jsonl"):
         raise InputError(f"annotations {path}: must be a .csv or .jsonl file")
     try:
-        raw = list(_csv_rows(path) if path.suffix == ".csv" else raw_rows(str(path)))
+        return list(_csv_rows(path) if path.suffix == ".csv" else raw_rows(str(path)))
     except OSError as error:
         raise InputError(f"annotations {path}: {error.strerror}") from error
-    good: list[Annotation] = []
-    bad: list[BadRow] = []
-    seen: dict[tuple[Any, ...], str] = {}
-    for place, value in raw:
-        item = value if isinstance(value, BadRow) else _check(place, value)
-        if isinstance(item, Annotation):
-            first = seen.setdefault((item.annotator, item.answer), place)
-            if first != place:
-                item = BadRow(place, f"duplicate of {first} (same annotator and answer)")
-        if isinstance(item, Annotation):
-            good.append(item)
-        else:
-            bad.append(item)
-    return good, bad
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[str, Any]]:
@@ -105,11 +104,13 @@ def _check(place: str, raw: Any) -> Annotation | BadRow:
         return BadRow(place, "not an object")
     if "" in raw:
         return BadRow(place, "more cells than the header has")
-    row = {
-        str(name).strip().lower(): value for name, value in raw.items() if value not in (None, "")
-    }
+    row = {}
+    for column, value in raw.items():
+        name = str(column).strip().lower()
+        if value not in (None, ""):
+            row[_ALIASES.get(name, name)] = value
     try:
-        return Annotation(**{_ALIASES.get(name, name): value for name, value in row.items()})
+        return Annotation(**row)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         return BadRow(place, f"{problem['loc'][-1]}: {problem['msg']}")

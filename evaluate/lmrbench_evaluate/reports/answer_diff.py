@@ -1,12 +1,14 @@
-"""Compare an answer line by line: the goal functions, without their docstrings, with the reference; then the rest.
+"""Compare an answer line by line: the goal functions with the reference; then the rest.
 
-The rest is compared with the file that the model got, which lacks the helpers that only the reference needs.
+Docstrings of the functions are left out. The rest is compared with the file that the model got,
+which lacks the helpers that only the reference needs.
 """
 
 import ast
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import LMRBenchError
@@ -22,7 +24,7 @@ from lmrbench_data.base.source import (
 )
 from lmrbench_data.base.text import plural, split_text
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of
-from lmrbench_data.loader import read_archive
+from lmrbench_data.loader import File, read_archive
 
 from ..predictions.prediction import Prediction
 from ..rebuild.workspace import rebuild
@@ -54,117 +56,128 @@ class DiffSection:
     lines: list[DiffLine]
 
 
+class _Parts(NamedTuple):
+    """The parts of a goal file."""
+
+    functions: list[str]
+    """The goal functions without their docstrings."""
+    rest: str
+    names: list[str]
+    """The names that the file defines at the top."""
+
+
 def diff_answer(row: DatasetRow, prediction: Prediction) -> list[DiffSection]:
     """Return each goal function, and the rest of each goal file that differs.
 
     An answer that cannot be applied is shown unchanged.
     """
-    goals = goals_of(row)
     try:
         files = rebuild(row, prediction)
-        texts = {path: files[path].data.decode("utf-8", "replace") for path in goals}
-        theirs = {
-            path: call_on_answer(split_source, texts[path], names) for path, names in goals.items()
+        answer = {
+            path: _Parts(*call_on_answer(split_source, _text(files[path]), names))
+            for path, names in goals_of(row).items()
         }
     except LMRBenchError as error:
-        text = split_text(prediction.content)
-        lines = [DiffLine("note", f"cannot be applied: {error}")]
-        lines += [
-            DiffLine("same", line, number) for number, line in enumerate(text[:MAX_DIFF_LINES])
-        ]
-        return [
-            DiffSection(
-                "The answer as submitted", [], text, lines + _more(len(text) - MAX_DIFF_LINES)
-            )
-        ]
-    ours = {path: split_source(text, goals[path]) for path, text in golden_files_of(row).items()}
-    masked = read_archive(row["repo_archive"])
-    parts = []
-    is_equal = all(list(ours[path]) == list(theirs[path]) for path in goals)
+        return [_as_submitted(prediction.content, error)]
+    return [*_function_sections(row, answer), *_rest_sections(row, answer)]
+
+
+def _text(file: File) -> str:
+    return file.data.decode("utf-8", "replace")
+
+
+def _as_submitted(content: str, error: LMRBenchError) -> DiffSection:
+    text = split_text(content)
+    lines = _numbered("same", text, range(len(text)))
+    note = DiffLine("note", f"cannot be applied: {error}")
+    return DiffSection("The answer as submitted", [], text, [note, *_first(lines)])
+
+
+def _function_sections(row: DatasetRow, answer: Mapping[str, _Parts]) -> Iterator[DiffSection]:
+    """Compare the goal functions with those of the reference."""
+    goals = goals_of(row)
+    golden = golden_files_of(row)
+    reference = {path: _Parts(*split_source(golden[path], goals[path])) for path in goals}
     for path, names in goals.items():
-        lacking = ", ".join(f"`{name}`" for name in ours[path][2] if name not in theirs[path][2])
-        equal = "the same as the reference" if is_equal else "no line differs here; other parts do"
+        note = "no line differs here; other parts do"
+        if reference == answer:
+            note = "the same as the reference"
+        lacking = [f"`{name}`" for name in reference[path].names if name not in answer[path].names]
         if lacking:
-            equal = (
-                f"no line differs, but the reference also defines {lacking}, which the answer lacks"
-            )
-        for name, golden, function in zip(names, ours[path][0], theirs[path][0], strict=True):
+            helpers = f"the reference also defines {', '.join(lacking)}"
+            note = f"no line differs, but {helpers}, which the answer lacks"
+        for number, name in enumerate(names):
             title = f"{path}::{name}" if configuration_of(row).is_method else name
-            parts.append(_section(f"{title}, from the reference", golden, function, equal))
-    for path, names in goals.items():
-        _, given, _ = split_source(masked[path].data.decode(), names)
-        if given != theirs[path][1]:
-            parts.append(
-                _section(f"The rest of {path}, from the masked file", given, theirs[path][1])
+            yield _section(
+                f"{title}, from the reference",
+                reference[path].functions[number],
+                answer[path].functions[number],
+                note,
             )
-    return parts
+
+
+def _rest_sections(row: DatasetRow, answer: Mapping[str, _Parts]) -> Iterator[DiffSection]:
+    """Compare the rest of each goal file with the masked one, if it differs."""
+    masked = read_archive(row["repo_archive"])
+    for path, names in goals_of(row).items():
+        _, rest, _ = split_source(masked[path].data.decode(), names)
+        if rest != answer[path].rest:
+            yield _section(f"The rest of {path}, from the masked file", rest, answer[path].rest)
 
 
 def split_source(source: str, names: Sequence[str]) -> tuple[list[str], str, list[str]]:
-    """Split a file into functions without their docstrings and the rest; also return its definitions at the top."""
-    nodes, lines = [find_function(source, name).node for name in names], split_lines(source)
-    taken = {
-        number for node in nodes for number in range(first_line(node) - 1, block_end(lines, node))
-    }
-    rest = "".join(line for number, line in enumerate(lines) if number not in taken)
-    return (
-        [_without_docstring(lines, node) for node in nodes],
-        rest,
-        list(bound_names(parse(source).body)),
-    )
+    """Split a file into functions without their docstrings, the rest, and the names at its top."""
+    lines = split_lines(source)
+    rest = list(lines)
+    functions = []
+    for name in names:
+        node = find_function(source, name).node
+        place = range(first_line(node) - 1, block_end(lines, node))
+        docstring = _docstring_lines(node)
+        functions.append("".join(lines[number] for number in place if number not in docstring))
+        rest[place.start : place.stop] = [""] * len(place)
+    return functions, "".join(rest), list(bound_names(parse(source).body))
 
 
-def _without_docstring(lines: list[str], node: FunctionNode) -> str:
-    """Return the lines of a function without those of its docstring."""
-    start, end = first_line(node) - 1, block_end(lines, node)
+def _docstring_lines(node: FunctionNode) -> range:
+    """Return the indices of the lines of a docstring that hold no other statement."""
     first, *others = node.body
-    skipped = range(0)
-    if (
-        ast.get_docstring(node, clean=False) is not None
-        and others
-        and first.end_lineno is not None
-        and node.lineno < first.lineno
-    ):
-        # Another statement may follow on its last line.
-        skipped = range(first.lineno - 1, min(first.end_lineno, first_line(others[0]) - 1))
-    return "".join(
-        line for number, line in enumerate(lines[start:end], start) if number not in skipped
-    )
+    is_docstring = ast.get_docstring(node, clean=False) is not None
+    if not is_docstring or not others or first.lineno == node.lineno:
+        return range(0)
+    assert first.end_lineno is not None
+    return range(first.lineno - 1, min(first.end_lineno, first_line(others[0]) - 1))
 
 
 def _section(title: str, golden: str, candidate: str, equal: str = "") -> DiffSection:
-    """Compare a part of the answer with that of the reference; `equal` is the note where no line differs."""
+    """Compare a part of the answer with the reference; `equal` is the note where none differs."""
     before, after = split_text(golden), split_text(candidate)
     if max(len(before), len(after)) > MAX_FILE_LINES:
-        return DiffSection(
-            title, before, after, [DiffLine("note", f"too long to compare: {len(after)} lines")]
-        )
-    lines = list(_lines(before, after))
-    if not lines:
-        return DiffSection(title, before, after, [DiffLine("note", equal)])
-    return DiffSection(
-        title, before, after, lines[:MAX_DIFF_LINES] + _more(len(lines) - MAX_DIFF_LINES)
-    )
+        lines = [DiffLine("note", f"too long to compare: {len(after)} lines")]
+    else:
+        lines = _first(list(_lines(before, after))) or [DiffLine("note", equal)]
+    return DiffSection(title, before, after, lines)
 
 
 def _lines(before: list[str], after: list[str]) -> Iterator[DiffLine]:
-    groups = difflib.SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(
-        CONTEXT_LINES
-    )
-    for count, group in enumerate(groups):
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    for count, group in enumerate(matcher.get_grouped_opcodes(CONTEXT_LINES)):
         if count:
             yield DiffLine("hunk", f"line {group[0][3] + 1}")
         for tag, start, end, new_start, new_end in group:
-            if tag == "equal":
-                yield from (
-                    DiffLine("same", after[number], number) for number in range(new_start, new_end)
-                )
-                continue
-            yield from (DiffLine("del", before[number], number) for number in range(start, end))
-            yield from (
-                DiffLine("add", after[number], number) for number in range(new_start, new_end)
+            if tag != "equal":
+                yield from _numbered("del", before, range(start, end))
+            yield from _numbered(
+                "same" if tag == "equal" else "add", after, range(new_start, new_end)
             )
 
 
-def _more(count: int) -> list[DiffLine]:
-    return [DiffLine("note", plural(count, "more line"))] if count > 0 else []
+def _numbered(kind: str, lines: list[str], numbers: range) -> list[DiffLine]:
+    return [DiffLine(kind, lines[number], number) for number in numbers]
+
+
+def _first(lines: list[DiffLine]) -> list[DiffLine]:
+    """Return the first lines, with the number of the others."""
+    more = len(lines) - MAX_DIFF_LINES
+    note = [DiffLine("note", plural(more, "more line"))] if more > 0 else []
+    return lines[:MAX_DIFF_LINES] + note

@@ -1,7 +1,7 @@
-"""The details of each answer: verdict, failing cases, code difference, judgement and log; and the choice of one."""
+"""The details of each answer: verdict, failing cases, difference, judgement and log."""
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from lmrbench_data.dataset.result_rows import CaseRow, ChoiceRow, PartRow
 from lmrbench_data.dataset.rows import DatasetRow
 
 from ..judge.judgement_log import Judgement, read_judgements
-from ..predictions.prediction import AnswerKey, was_cut
+from ..predictions.prediction import AnswerKey, Prediction, was_cut
 from ..runs.folder import RunFolder
 from ..verdict.choices import counted_choices
 from ..verdict.levels import MISSING, Level, outcome, reaches
@@ -22,12 +22,13 @@ from .agreement import match_labels
 from .annotations import Annotation
 from .answer_diff import DiffSection, diff_answer
 from .data import ReportData
-from .scores import ModelScore, answers_by_key
+from .scores import ModelScore, Scores, answers_by_key
 from .spending import read_numbers
 
 MAX_LOG_CHARACTERS = 6000
 MAX_RAW_CHARACTERS = 20_000
 MAX_CASES = 6
+NO_PREDICTION = "no prediction for this instance"
 
 
 @dataclass
@@ -89,107 +90,124 @@ class Instance:
     """In the order of scores and samples."""
 
     def first_failing(self, score: int, headline: Level) -> Answer:
-        """Return a model's first sample below the level that ranks its track, else below robust, else its first."""
-        mine = [answer for answer in self.answers if answer.score == score]
+        """Return a model's first sample below the level that ranks its track.
+
+        Without one, return the first below robust, or else the first.
+        """
+        answers = [answer for answer in self.answers if answer.score == score]
         levels = headline, Level.ROBUST
-        failing = (
-            answer for level in levels for answer in mine if not reaches(answer.outcome, level)
-        )
-        return next(failing, mine[0])
+        return min(answers, key=lambda answer: [reaches(answer.outcome, at) for at in levels])
 
 
 def collect(
-    report: ReportData, only: Collection[str] | None = None, score: int | None = None
+    report: ReportData, instance: str | None = None, score: int | None = None
 ) -> tuple[list[Instance], list[str]]:
-    """Return the instances of a report (or `only` these, or the answers of one score), and warnings for the reader."""
-    warnings: list[str] = []
+    """Return the instances of a report (or one, and one score), and warnings for the reader."""
+    scope: dict[str, str] = {}
     for facts in report.runs:
-        if not facts.get("complete"):
-            warnings.append(f"Run {facts['run_id']} is incomplete: its numbers are not final.")
-        if not facts["official_sandbox"]:
-            warnings.append(
-                f"Run {facts['run_id']} ran in the {facts['sandbox']} sandbox, which is not official."
-            )
-    rows: dict[str, DatasetRow] = {}
+        scope |= facts["scope"]
+    rows, warnings = _dataset_rows(report.paths[0])
+    names = sorted(scope) if instance is None else [instance]
+    instances = [Instance(name, scope[name], rows.get(name), []) for name in names]
+    runs = {path: _Run(path, names, report.judge_model) for path in report.paths}
+    for number, item in enumerate(report.scores):
+        if score in (None, number):
+            _add_answers(instances, number, item, runs[item.path])
+    _add_labels(instances, report)
+    return instances, [*_run_warnings(report.runs), *warnings]
+
+
+def _dataset_rows(path: Path) -> tuple[dict[str, DatasetRow], list[str]]:
+    """Return the rows that a run was evaluated on, or else a warning."""
     try:
-        rows = RunFolder(report.paths[0]).dataset_rows()
+        return RunFolder(path).dataset_rows(), []
     except (LMRBenchError, OSError) as error:
         reason = f"the dataset cannot be loaded ({error_line(error)})"
-        warnings.append(f"Instructions and differences are missing: {reason}.")
-    scope = {name: category for facts in report.runs for name, category in facts["scope"].items()}
-    scope = {name: scope[name] for name in sorted(scope) if only is None or name in only}
-    labels = match_labels(report.annotations, answers_by_key(report.scores)).labels
-    runs = {path: _Run(path, scope, report.judge_model) for path in report.paths}
-    instances = []
-    for name, category in scope.items():
-        answers = [
-            answer
-            for number, item in enumerate(report.scores)
-            if name in item.scope and score in (None, number)
-            for answer in _answers(number, item, name, rows.get(name), runs[item.path])
-        ]
-        for answer in answers:
-            mine = (
-                AnswerKey(name, *report.scores[answer.score].key, sample)
-                for sample in answer.samples
-            )
-            answer.labels = [label for key in mine for label in labels.pop(key, {}).values()]
-        instances.append(Instance(name, category, rows.get(name), answers))
-    return instances, warnings
+        return {}, [f"Instructions and differences are missing: {reason}."]
+
+
+def _run_warnings(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for facts in runs:
+        run = f"Run {facts['run_id']}"
+        if not facts.get("complete"):
+            yield f"{run} is incomplete: its numbers are not final."
+        if not facts["official_sandbox"]:
+            yield f"{run} ran in the {facts['sandbox']} sandbox, which is not official."
 
 
 class _Run:
     """The rows of a run folder for some instances, read once for all models."""
 
-    def __init__(self, path: Path, scope: Collection[str], judge_model: str | None) -> None:
+    def __init__(self, path: Path, names: Sequence[str], judge_model: str | None) -> None:
         self.folder = RunFolder(path)
         self.results = {
-            AnswerKey.of(row).row: row for row in self.folder.rows() if row["instance_id"] in scope
+            AnswerKey.of(row).row: row for row in self.folder.rows() if row["instance_id"] in names
         }
         self.predictions = {
-            item.key.row: item for item in self.folder.predictions if item.instance_id in scope
+            item.key.row: item for item in self.folder.predictions if item.instance_id in names
         }
         self.judgements = read_judgements(path, judge_model)
 
 
-def _answers(
-    number: int, score: ModelScore, instance: str, row: DatasetRow | None, run: _Run
-) -> Sequence[Answer]:
-    groups: dict[str, list[int]] = {}
-    for answer in score.answers.get(instance, ()):
-        groups.setdefault(answer.sha256, []).append(answer.sample)
-    if not groups:
-        return [Answer(number, [], MISSING, "no prediction for this instance")]
-    return [
-        _answer(number, AnswerKey(instance, *score.key, samples[0]), samples, row, run)
-        for samples in groups.values()
-    ]
+def _add_answers(instances: Sequence[Instance], number: int, score: ModelScore, run: _Run) -> None:
+    """Add the answers of one score; equal samples are one."""
+    for instance in instances:
+        name = instance.instance_id
+        groups: dict[str, list[int]] = {}
+        for answer in score.answers.get(name, ()):
+            groups.setdefault(answer.sha256, []).append(answer.sample)
+        for samples in groups.values():
+            key = AnswerKey(name, *score.key, samples[0])
+            instance.answers.append(_answer(number, key, samples, instance.row, run))
+        if name in score.scope and not groups:
+            instance.answers.append(Answer(number, [], MISSING, NO_PREDICTION))
 
 
 def _answer(
     number: int, key: AnswerKey, samples: list[int], row: DatasetRow | None, run: _Run
 ) -> Answer:
-    result, prediction = run.results[key], run.predictions.get(key)
-    failed = failed_cases(result["cases"])
-    return Answer(
+    result = run.results[key]
+    answer = Answer(
         score=number,
         samples=samples,
         outcome=outcome(result["status"], result["core_status"]),
         detail=result["detail"],
-        cases=failed[:MAX_CASES],
-        more_cases=max(0, len(failed) - MAX_CASES),
-        bad_cases=sum(len(case.seeds) for case in failed),
-        all_cases=len(result["cases"]),
         functions=result.get("functions", []),
         experiments=result.get("experiments", []),
-        sections=diff_answer(row, prediction) if row and prediction else [],
         judgement=run.judgements.get(AnswerKey.of(result).question),
         log=_log(run.folder.log_path(key.instance_id, result["prediction_sha256"])),
-        took=read_numbers(prediction.metadata) if prediction else {},
         choices=counted_choices(result),
-        is_cut=bool(prediction and was_cut(prediction.metadata)),
-        raw=without_middle(prediction.content, MAX_RAW_CHARACTERS) if prediction else "",
     )
+    _add_cases(answer, result["cases"])
+    if prediction := run.predictions.get(key):
+        _add_prediction(answer, prediction, row)
+    return answer
+
+
+def _add_cases(answer: Answer, cases: Sequence[CaseRow]) -> None:
+    failed = failed_cases(cases)
+    answer.cases = failed[:MAX_CASES]
+    answer.more_cases = len(failed[MAX_CASES:])
+    answer.bad_cases = sum(len(case.seeds) for case in failed)
+    answer.all_cases = len(cases)
+
+
+def _add_prediction(answer: Answer, prediction: Prediction, row: DatasetRow | None) -> None:
+    answer.sections = diff_answer(row, prediction) if row else []
+    answer.took = read_numbers(prediction.metadata)
+    answer.is_cut = was_cut(prediction.metadata)
+    answer.raw = without_middle(prediction.content, MAX_RAW_CHARACTERS)
+
+
+def _add_labels(instances: Sequence[Instance], report: ReportData) -> None:
+    """Add people's labels to the answers; those of two runs with one key go to the first."""
+    labels = match_labels(report.annotations, answers_by_key(report.scores)).labels
+    for instance in instances:
+        for answer in instance.answers:
+            names = report.scores[answer.score].key
+            for sample in answer.samples:
+                key = AnswerKey(instance.instance_id, *names, sample)
+                answer.labels += labels.pop(key, {}).values()
 
 
 def failed_cases(cases: Sequence[CaseRow]) -> list[FailedCase]:
@@ -198,7 +216,7 @@ def failed_cases(cases: Sequence[CaseRow]) -> list[FailedCase]:
     for case in sorted(cases, key=lambda case: not case["core"]):
         if case["status"] != Status.PASSED:
             first = FailedCase(case["name"], case["core"], case["status"], [], case["detail"])
-            failed.setdefault((case["name"], case["status"]), first).seeds.append(case["seed"])
+            failed.setdefault((first.name, first.status), first).seeds.append(case["seed"])
     return list(failed.values())
 
 
@@ -230,24 +248,34 @@ def choose_answer(
         choice: `model`, `setting` and `track`; None where the run has only one.
     """
     number = _score(report.scores, instance, **choice)
-    [details], warnings = collect(report, only=[instance], score=number)
-    samples = sorted((one, answer.outcome) for answer in details.answers for one in answer.samples)
-    return Chosen(
-        instance, report.scores[number], _sample(details.answers, sample), samples, warnings
-    )
+    [details], warnings = collect(report, instance, number)
+    answer = _with_sample(details.answers, sample)
+    samples = sorted(_outcomes(details.answers).items())
+    return Chosen(instance, report.scores[number], answer, samples, warnings)
+
+
+def _outcomes(answers: Sequence[Answer]) -> dict[int, str]:
+    """Return sample → outcome."""
+    outcomes: dict[int, str] = {}
+    for answer in answers:
+        outcomes |= dict.fromkeys(answer.samples, answer.outcome)
+    return outcomes
 
 
 def answer_dict(chosen: Chosen) -> dict[str, Any]:
     """Return the details of an answer for JSON."""
-    score, answer = chosen.score, chosen.answer
+    answer = dataclasses.asdict(chosen.answer)
+    del answer["score"]
+    if chosen.answer.judgement:
+        answer["judgement"] = vars(chosen.answer.judgement)
     samples = [{"sample": number, "outcome": outcome} for number, outcome in chosen.samples]
-    facts = dataclasses.asdict(answer) | {"judgement": answer.judgement and vars(answer.judgement)}
-    del facts["score"]
-    return {"instance_id": chosen.instance_id, **score.names, **facts, "all_samples": samples}
+    names = {"instance_id": chosen.instance_id, **chosen.score.names}
+    return {**names, **answer, "all_samples": samples}
 
 
-def _score(scores: Sequence[ModelScore], instance: str, **choice: str | None) -> int:
-    instances = sorted({name for score in scores for name in score.scope})
+def _score(scores: Scores, instance: str, **choice: str | None) -> int:
+    """Return the index of the only score with this choice that has answers to the instance."""
+    instances = sorted(set[str]().union(*(score.scope for score in scores)))
     if instance not in instances:
         hint = did_you_mean(instance, instances) or f"; it covers {join_names(instances)}"
         raise InputError(f"{instance!r} is not in the scope of this run{hint}")
@@ -258,38 +286,34 @@ def _score(scores: Sequence[ModelScore], instance: str, **choice: str | None) ->
     return fits[0]
 
 
-def fitting(scores: Sequence[ModelScore], **choice: str | None) -> list[int]:
-    """Return the indices of the scores with this `model`, `setting` and `track`; None stands for any.
+def fitting(scores: Scores, **choice: str | None) -> list[int]:
+    """Return the indices of the scores with this `model`, `setting` and `track`; None is any.
 
     Raises:
         ArgumentError: there is none.
     """
-    fits = [
-        number
-        for number, score in enumerate(scores)
-        if all(want in (None, getattr(score, name)) for name, want in choice.items())
-    ]
+    fits = list(range(len(scores)))
+    for name, value in choice.items():
+        if value is not None:
+            fits = [number for number in fits if getattr(scores[number], name) == value]
     if scores and not fits:
         raise _unclear(scores)
     return fits
 
 
-def _unclear(scores: Sequence[ModelScore]) -> ArgumentError:
+def _unclear(scores: Scores) -> ArgumentError:
     names = "; ".join(f"{score.name}, {score.track}" for score in scores)
-    return ArgumentError(
-        "model", f"choose one model, setting and track; the answers of this run are: {names}"
-    )
+    problem = "choose one model, setting and track; the answers of this run are"
+    return ArgumentError("model", f"{problem}: {names}")
 
 
-def _sample(answers: Sequence[Answer], sample: int | None) -> Answer:
-    chosen = next(
-        (answer for answer in answers if sample is None or sample in answer.samples), None
-    )
-    if chosen is None:
-        numbers = (
-            ", ".join(str(number) for answer in answers for number in answer.samples) or "none"
-        )
-        raise ArgumentError(
-            "sample", f"{sample} does not exist; the samples of this instance are: {numbers}"
-        )
-    return chosen
+def _with_sample(answers: Sequence[Answer], sample: int | None) -> Answer:
+    """Return the answer with this sample; the first one for None."""
+    if sample is None:
+        return answers[0]
+    for answer in answers:
+        if sample in answer.samples:
+            return answer
+    numbers = ", ".join(map(str, _outcomes(answers))) or "none"
+    problem = f"{sample} does not exist; the samples of this instance are: {numbers}"
+    raise ArgumentError("sample", problem)

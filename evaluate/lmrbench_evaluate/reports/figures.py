@@ -1,6 +1,7 @@
 """Draw a report for a paper: figures one column wide as SVG and PDF, tables as LaTeX and CSV.
 
-A figure holds one track and setting, because their scores never share an order. Equal reports give equal files.
+A figure holds one track and setting, because their scores never share an order. Equal reports give
+equal files.
 """
 
 import re
@@ -12,32 +13,36 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-import matplotlib
+import matplotlib.style
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from lmrbench_data.base.names import child_path
-from lmrbench_data.base.proportions import Interval, wilson
+from lmrbench_data.base.proportions import Interval
 from lmrbench_data.base.text import one_line
-from lmrbench_data.base.text_table import csv_cell
+from lmrbench_data.base.text_table import Table, csv_cell
 
-from ..verdict.levels import reaches
+from ..verdict.levels import Level, reaches
 from .data import ReportData
-from .score_tables import column, levels
-from .scores import ModelScore, only_difficulty, with_difficulties
+from .score_tables import category_table, column, levels, pair_table, summary_table
+from .scores import ModelScore, Scores, only_difficulty, with_difficulties
 
-#: Width of a column in the field's styles, height of a line of text, and height of the axis below a plot; inches.
-WIDTH, LINE, AXIS = 3.3, 0.14, 0.45
+#: Width of a column in the field's styles, in inches.
+WIDTH = 3.3
+#: Height of a line of text, in inches.
+LINE = 0.14
 #: Colours that stay different with any colour vision (Okabe and Ito).
 COLOURS = ("#0072b2", "#d55e00", "#007a5a", "#a3487f", "#1f2328")
 MARKERS = "osD^vPX*"
 _STYLE: Any = {
     "font.size": 8,
-    **dict.fromkeys(
-        ("axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize"), "medium"
-    ),
+    "axes.labelsize": "medium",
+    "xtick.labelsize": "medium",
+    "ytick.labelsize": "medium",
+    "legend.fontsize": "medium",
     "text.parse_math": False,  # a model's name may contain dollars
     "pdf.fonttype": 42,  # TrueType: conferences refuse Type 3
     "svg.fonttype": "none",
@@ -47,286 +52,221 @@ _STYLE: Any = {
     "legend.frameon": False,
     "figure.constrained_layout.use": True,
 }
+_LOOK: dict[str, Any] = {"ms": 4, "clip_on": False}
+#: Draws the scores of one track and setting, best first, at the level that ranks the track.
+Draw = Callable[..., None]
 #: Form → metadata without times and versions.
 _METADATA: dict[str, dict[str, None]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-#: The scores of one track and setting, each with its name, best first.
-Named = Sequence[tuple[str, ModelScore]]
 
 
 def write_figures(report: ReportData, folder: Path) -> list[Path]:
     """Write all figures and tables that a report has data for, and return the files."""
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
-    with matplotlib.rc_context(), warnings.catch_warnings():
+    with matplotlib.style.context(_STYLE, after_reset=True), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the font lacks letters of some names
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_STYLE)
         for suffix, scores in _groups(report.scores):
             for name, draw in CHARTS.items():
-                if (figure := draw(scores)) is None:
-                    continue
-                for form, metadata in _METADATA.items():
-                    written.append(child_path(folder, name + suffix, f".{form}"))
-                    figure.savefig(written[-1], metadata=metadata)
+                if figure := draw_figure(draw, scores):
+                    written += _save(figure, folder, name + suffix)
     for name, frame in _tables(report).items():
-        for form, text in {"tex": _latex(frame), "csv": _csv(frame)}.items():
-            written.append(folder / f"{name}.{form}")
-            written[-1].write_text(text, encoding="utf-8")
+        written += _write_table(frame, folder / name)
     return written
 
 
-def _groups(scores: Sequence[ModelScore]) -> Iterator[tuple[str, Named]]:
-    """Yield the scores of each track and setting, with the suffix of their files; empty for a single group."""
-    keys = list(dict.fromkeys((score.track, score.setting) for score in scores))
-    for number, (track, setting) in enumerate(keys, 1):
-        parts = (
-            track,
-            re.sub(r"[^A-Za-z0-9]+", "-", setting).strip("-")[:40] or f"setting-{number}",
-        )
-        group = [score for score in scores if (score.track, score.setting) == (track, setting)]
-        yield (
-            "-".join(("", *parts)) if len(keys) > 1 else "",
-            [(_name(score, group), score) for score in group],
-        )
+def _groups(scores: Scores) -> Iterator[tuple[str, Scores]]:
+    """Yield the scores of each track and setting, with the suffix of their files, if several."""
+    groups: dict[tuple[str, str], list[ModelScore]] = {}
+    for score in scores:
+        groups.setdefault((score.track, score.setting), []).append(score)
+    for number, ((track, setting), members) in enumerate(groups.items(), 1):
+        slug = re.sub(r"[^A-Za-z0-9]+", "-", setting).strip("-")[:40] or f"setting-{number}"
+        yield f"-{track}-{slug}" if len(groups) > 1 else "", members
 
 
-def _name(score: ModelScore, scores: Sequence[ModelScore]) -> str:
-    return one_line(column(score, scores)) + ("" if score.complete else " [incomplete]")
+def _save(figure: Figure, folder: Path, name: str) -> Iterator[Path]:
+    for form, metadata in _METADATA.items():
+        path = child_path(folder, name, f".{form}")
+        figure.savefig(path, metadata=metadata)
+        yield path
 
 
-def _with_difficulties(scores: Named) -> Named:
-    """Return the scores, each followed by those on its rows of each difficulty if it has several."""
-    split = with_difficulties(score for _, score in scores)
-    return [(_name(score, split), score) for score in split]
-
-
-# --- figures ----------------------------------------------------------------------------------------------------------
-
-
-def draw_scores(scores: Named) -> Figure | None:
-    """Draw a row per model, the first on top: the level that ranks the track with its interval, and the other level."""
-    shown = [(name, score) for name, score in _with_difficulties(scores) if score.overall.graded]
-    if not shown:
-        return None
-    level, names = scores[0][1].headline, [textwrap.fill(name, 20) for name, _ in shown]
-    height = max(name.count("\n") + 2 for name in names) * LINE
-    figure = Figure(figsize=(WIDTH, AXIS + height * len(names)))
-    axes = figure.subplots()
-    label = f"% of instances {level}" + only_difficulty(score for _, score in shown)
-    axes.set(xlim=(0, 100), xticks=range(0, 101, 25), xlabel=label, ylim=(len(names) - 0.5, -0.5))
-    axes.set_yticks(range(len(names)), names)
-    places, shares = list(range(len(shown))), [score.overall.share(level) for _, score in shown]
-    values, *lengths = zip(*(_percent(item.value, item.interval) for item in shares), strict=True)
-    main = f"{level} with 95% CI"
-    axes.errorbar(
-        values, places, xerr=lengths, fmt="o", color=COLOURS[0], ms=4, label=main, clip_on=False
-    )
-    for other in levels(score for _, score in scores):
-        if other is not level:
-            marks = [100 * (score.overall.share(other).value or 0) for _, score in shown]
-            axes.plot(
-                marks, places, "D", color=COLOURS[1], ms=4, fillstyle="none", label=str(other)
-            )
-    axes.grid(axis="x", color="#d0d7de", linewidth=0.5)
-    return _with_legend(figure, axes)
-
-
-def draw_pass_at(scores: Named) -> Figure | None:
-    """Draw pass@k at the ranking level with its interval over k, one line per model, side by side at each k."""
-    shown = [(name, score) for name, score in scores if score.samples > 1]
-    if not shown:
-        return None
-    figure, axes = _plot()
-    level, ks = scores[0][1].headline, set[int]()
-    for number, (score, look) in enumerate(_looks(shown)):
-        rates, units = score.pass_at(level), len(score.scope)
-        ks |= set(rates)
-        places = [k * 1.02 ** (number - (len(shown) - 1) / 2) for k in rates]
-        values, *lengths = zip(
-            *(_percent(rate, wilson(rate * units, units)) for rate in rates.values()), strict=True
-        )
-        axes.errorbar(places, values, lengths, markersize=4, elinewidth=0.8, **look)
-    axes.set(xscale="log", ylim=(0, 100), xlabel="k (samples)", ylabel=f"pass@k, {level} (%)")
-    axes.set_xticks(sorted(ks), [str(k) for k in sorted(ks)])
-    axes.minorticks_off()
-    return _with_legend(figure, axes)
-
-
-def draw_cost(scores: Named) -> Figure | None:
-    """Draw the ranking level with its interval over the mean cost of an answer."""
-    shown = [
-        (name, score)
-        for name, score in scores
-        if score.overall.graded and score.spending.answers["cost_usd"]
-    ]
-    if not shown:
-        return None
-    figure, axes = _plot()
-    level, costs = (
-        scores[0][1].headline,
-        [score.spending.mean("cost_usd") or 0 for _, score in shown],
-    )
-    for (score, look), cost in zip(_looks(shown), costs, strict=True):
-        share = score.overall.share(level)
-        value, below, above = _percent(share.value, share.interval)
-        axes.errorbar(
-            cost, value, [[below], [above]], linestyle="", markersize=5, elinewidth=0.8, **look
-        )
-    axes.set(
-        ylim=(0, 100),
-        xlabel="mean cost per answer (US dollars)",
-        ylabel=f"{level} (% of instances)",
-    )
-    if 0 < 8 * min(costs) < max(costs):
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(
-            LogLocator(subs=(1, 2, 5) if max(costs) < 100 * min(costs) else (1,))
-        )
-        axes.minorticks_off()
-        axes.xaxis.set_major_formatter("{x:g}")
-    return _with_legend(figure, axes)
-
-
-def draw_within(scores: Named, names: Sequence[str], unit: str) -> Figure | None:
-    """Draw the share of answers that reach the ranking level within a budget (the sum of these numbers of `NAMES`).
-
-    An answer that does not reach the level never counts, whatever it spent, so a curve ends at the model's rate. A
-    model is left out if an answer that reaches the level does not state what it spent.
-    """
-    level, curves = scores[0][1].headline, []
-    for name, score in _with_difficulties(scores):
-        answers = [
-            answer
-            for of in score.answers.values()
-            for answer in of
-            if {*names} <= answer.amounts.keys()
-        ]
-        spent = [
-            (sum(map(answer.amounts.__getitem__, names)), reaches(answer.outcome, level))
-            for answer in answers
-        ]
-        steps = sorted(amount for amount, is_hit in spent if is_hit)
-        if spent and len(steps) == score.overall.reached(level):
-            curves.append((name, score, steps, max(spent)[0]))
-    if not curves:
-        return None
-    figure, axes = _plot()
-    most = max(curve[-1] for curve in curves)
-    for (score, look), (_, _, steps, _) in zip(
-        _looks([curve[:2] for curve in curves]), curves, strict=True
-    ):
-        shares = [100 * count / score.overall.total for count in range(len(steps) + 1)]
-        look |= {
-            "markevery": range(1, len(steps) + 1),
-            "markersize": 4,
-        }  # no marks at the ends of the axis
-        axes.plot([0, *steps, most], [*shares, shares[-1]], drawstyle="steps-post", **look)
-    axes.set(xlim=(0, most or 1), ylim=(0, 100), xlabel=f"budget per answer ({unit})")
-    axes.set_ylabel(f"% {level} within it")
-    return _with_legend(figure, axes)
-
-
-#: Stem of the files → chart; None if no score has the data.
-CHARTS: dict[str, Callable[[Named], Figure | None]] = {
-    "scores": draw_scores,
-    "pass-at-k": draw_pass_at,
-    "cost": draw_cost,
-    "within-cpu": partial(draw_within, names=["cpu_s"], unit="CPU seconds"),
-    "within-tokens": partial(draw_within, names=["input_tokens", "output_tokens"], unit="tokens"),
-    "within-cost": partial(draw_within, names=["cost_usd"], unit="US dollars"),
-}
-
-
-def _percent(share: float | None, interval: Interval) -> tuple[float, float, float]:
-    """Return a share in percent, and the lengths of its interval below and above it."""
-    value, (low, high) = 100 * (share or 0), (100 * bound for bound in interval)
-    return value, max(0.0, value - low), max(0.0, high - value)
-
-
-def _looks(scores: Named) -> Iterator[tuple[ModelScore, dict[str, Any]]]:
-    """Yield each score with its marker, colour and label."""
-    for (name, score), marker, colour in zip(scores, cycle(MARKERS), cycle(COLOURS), strict=False):
-        # matplotlib hides a label that starts with an underscore.
-        yield score, {"marker": marker, "color": colour, "label": f" {name}", "clip_on": False}
-
-
-def _plot() -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(WIDTH, 2.0))
-    return figure, figure.subplots()
-
-
-def _with_legend(figure: Figure, axes: Axes) -> Figure:
-    """Explain the marks below the plot, and make the figure higher by as much."""
+def draw_figure(draw: Draw, scores: Scores) -> Figure | None:
+    """Draw a chart with its legend; return None if no score has the data."""
+    figure = Figure(figsize=(WIDTH, 2))
+    axes: Axes = figure.subplots()
+    draw(axes, scores, scores[0].headline)
     handles, labels = axes.get_legend_handles_labels()
+    if not labels:
+        return None
     labels = [textwrap.fill(label, 44) for label in labels]
-    columns = max(1, min(3, int(54 / (9 + max(map(len, labels))))))  # 9: mark and gap
-    figure.set_figheight(
-        figure.get_figheight()
-        + LINE * sum(label.count("\n") + 1 for label in labels[::columns])
-        + 0.1
-    )
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, labelspacing=0.2)
+    lines = sum(label.count("\n") + 1 for label in labels)
+    figure.set_figheight(figure.get_figheight() + LINE * lines + 0.1)
+    figure.legend(handles, labels, loc="outside lower center", labelspacing=0.2)
     return figure
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------
+def draw_scores(axes: Axes, scores: Scores, level: Level) -> None:
+    """Draw a row per model: the level that ranks the track with its interval; the other level."""
+    frame = _frame(with_difficulties(scores))
+    if frame.empty:
+        return
+    names = [textwrap.fill(name, 20) for name in frame.name]
+    lines = max(name.count("\n") + 2 for name in names)
+    figure: Any = axes.figure
+    figure.set_figheight(0.45 + LINE * lines * len(names))
+    axes.set(xlim=(0, 100), ylim=(len(names) - 0.5, -0.5))
+    axes.set_xlabel(f"% of instances {level}{only_difficulty(frame.score)}")
+    axes.set_yticks(frame.index, names)
+    look = {**_LOOK, "color": COLOURS[0], "fmt": "o", "label": f"{level} with 95% CI"}
+    axes.errorbar(frame.value, frame.index, xerr=[frame.below, frame.above], **look)
+    for other in set(levels(scores)) - {level}:
+        marks = [100 * (score.overall.share(other).value or 0) for score in frame.score]
+        look = {**_LOOK, "color": COLOURS[1], "fillstyle": "none", "label": str(other)}
+        axes.plot(marks, frame.index, "D", **look)
+
+
+def draw_pass_at(axes: Axes, scores: Scores, level: Level) -> None:
+    """Draw pass@k at the ranking level with its interval over k."""
+    shown = [score for score in scores if score.samples > 1]
+    axes.set(xscale="log", ylim=(0, 100), xlabel="k (samples)", ylabel=f"pass@k, {level} (%)")
+    for score, look in zip(shown, _looks(shown, scores), strict=True):
+        rates = score.pass_at(level)
+        frame = pd.DataFrame(_point(p, score.pass_at_interval(p)) for p in rates.values())
+        axes.errorbar([*rates], frame.value, [frame.below, frame.above], **look)
+    ks = sorted(set().union(*(score.pass_at(level) for score in shown)))
+    axes.set_xticks(ks, map(str, ks))
+    axes.minorticks_off()
+
+
+def draw_cost(axes: Axes, scores: Scores, level: Level) -> None:
+    """Draw the ranking level with its interval over the mean cost of an answer."""
+    axes.set(ylim=(0, 100), ylabel=f"{level} (% of instances)")
+    axes.set_xlabel("mean cost per answer (US dollars)")
+    frame = _frame([score for score in scores if score.spending.answers["cost_usd"]])
+    for row, look in zip(frame.itertuples(), _looks(frame.score, scores), strict=True):
+        cost = row.score.spending.mean("cost_usd")
+        axes.errorbar(cost, row.value, [[row.below], [row.above]], ls="", **look)
+    if axes.dataLim.x0 > 0:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.minorticks_off()
+
+
+def draw_within(
+    axes: Axes, scores: Scores, level: Level, amounts: Sequence[str], unit: str
+) -> None:
+    """Draw the share of answers that reach the ranking level within a budget (`amounts`, summed).
+
+    An answer that does not reach the level never counts, whatever it spent, so a curve ends at the
+    model's rate. A model is left out if an answer that reaches the level states no amount.
+    """
+    budgets = dict(_budgets(scores, amounts))
+    split = with_difficulties(scores)
+    shown = [split[number] for number in budgets]
+    most = max(map(max, budgets.values()), default=0)
+    axes.set(xlim=(0, most or 1), ylim=(0, 100), xlabel=f"budget per answer ({unit})")
+    axes.set_ylabel(f"% {level} within it")
+    for score, spent, look in zip(shown, budgets.values(), _looks(shown, scores), strict=True):
+        count = score.overall.reached(level)
+        share = 100 * count / score.overall.total
+        look["markevery"] = slice(1, count + 1)
+        heights = [*np.linspace(0, share, count + 1), share]
+        axes.plot([0, *spent[:count], most], heights, drawstyle="steps-post", **look)
+
+
+def _budgets(scores: Scores, amounts: Sequence[str]) -> Iterator[tuple[int, list[float]]]:
+    """Yield what the answers of each score spent: those that reach the level, then the others."""
+    for number, score in enumerate(with_difficulties(scores)):
+        spent: dict[bool, list[float]] = {True: [], False: []}
+        for _, answer in score.each_answer():
+            if answer.amounts.keys() >= set(amounts):
+                budget = sum(answer.amounts[name] for name in amounts)
+                spent[reaches(answer.outcome, score.headline)].append(budget)
+        budgets = sorted(spent[True]) + spent[False]
+        if budgets and len(spent[True]) == score.overall.reached(score.headline):
+            yield number, budgets
+
+
+#: Stem of the files → chart.
+CHARTS: dict[str, Draw] = {
+    "scores": draw_scores,
+    "pass-at-k": draw_pass_at,
+    "cost": draw_cost,
+    "within-cpu": partial(draw_within, amounts=["cpu_s"], unit="CPU seconds"),
+    "within-tokens": partial(draw_within, amounts=["input_tokens", "output_tokens"], unit="tokens"),
+    "within-cost": partial(draw_within, amounts=["cost_usd"], unit="US dollars"),
+}
+
+
+def _frame(scores: Scores) -> pd.DataFrame:
+    """Return a row per graded score: its name, and its share at the ranking level in percent."""
+    rows = []
+    for score in scores:
+        if score.overall.graded:
+            share = score.overall.share(score.headline)
+            point = _point(share.value, share.interval)
+            rows.append({"score": score, "name": _name(score, scores), **point})
+    return pd.DataFrame(rows, columns=["score", "name", "value", "below", "above"])
+
+
+def _point(share: float | None, interval: Interval) -> dict[str, float]:
+    """Return a share in percent, and the lengths of its interval below and above it."""
+    value = 100 * (share or 0)
+    low, high = interval
+    return {"value": value, "below": max(0, value - 100 * low), "above": max(0, 100 * high - value)}
+
+
+def _name(score: ModelScore, scores: Scores) -> str:
+    return one_line(column(score, scores)) + ("" if score.complete else " [incomplete]")
+
+
+def _looks(shown: Scores, scores: Scores) -> Iterator[dict[str, Any]]:
+    """Yield the look of each score that is shown."""
+    for score, marker, colour in zip(shown, cycle(MARKERS), cycle(COLOURS), strict=False):
+        label = f" {_name(score, scores)}"  # matplotlib hides one that starts with an underscore
+        yield {**_LOOK, "label": label, "marker": marker, "color": colour}
 
 
 def _tables(report: ReportData) -> dict[str, pd.DataFrame]:
-    """Return the tables that have rows: scores, paired differences, the ranking level by category."""
-    scores, categories = [], []
-    split = with_difficulties(report.scores)
-    for score in split:
-        record: dict[str, Any] = {"Model": _name(score, split), "Track": score.track}
-        for level in levels(report.scores):
-            share, title = score.overall.share(level), str(level).capitalize()
-            record[title] = 100 * (share.value or 0) if score.overall.graded else None
-            record[f"{title}, 95% CI"] = _bounds(share.interval)
-        scores.append(record)
-    for score in report.scores:
-        model = _name(score, report.scores)
-        for name, tally in sorted(score.categories.items()):
-            value = 100 * (tally.share(score.headline).value or 0) if tally.graded else None
-            categories.append(
-                {"Category": name, "n": tally.instances, "Model": model, "value": value}
-            )
-    pairs = [
-        {
-            "Level": str(pair.level),
-            "First": one_line(pair.first),
-            "Second": one_line(pair.second),
-            "Difference": 100 * pair.difference,
-            "95% CI": _bounds(pair.interval),
-            "p": f"{pair.p:.2g}",
-            "p (Holm)": f"{pair.p_holm:.2g}",
-            "n": pair.instances,
-        }
-        for pair in report.pairs
-    ]
-    frames = {"scores": pd.DataFrame(scores), "differences": pd.DataFrame(pairs)}
-    if categories:
-        frame = pd.DataFrame(categories)
-        wide = frame.pivot_table(
-            index=["Category", "n"], columns="Model", values="value", sort=False, dropna=False
-        )
-        frames["categories"] = wide.dropna(how="all").sort_index().reset_index()
+    """Return the tables that have rows."""
+    pairs = {str(level): _as_frame(pair_table(report.pairs, level)) for level in Level}
+    frames = {
+        "scores": _as_frame(summary_table(with_difficulties(report.scores))),
+        "differences": pd.concat(pairs, names=["level"]).reset_index(level="level"),
+        "categories": _as_frame(category_table(report.scores)),
+    }
     return {name: frame for name, frame in frames.items() if len(frame)}
 
 
-def _bounds(interval: tuple[float, float]) -> str:
-    return "[{:.1f}, {:.1f}]".format(*(100 * bound for bound in interval))
+def _as_frame(table: Table) -> pd.DataFrame:
+    header, rows = table
+    return pd.DataFrame(rows, columns=header).map(one_line).rename(columns=one_line)
+
+
+def _write_table(frame: pd.DataFrame, stem: Path) -> Iterator[Path]:
+    for suffix, text in {".tex": _latex(frame), ".csv": _csv(frame)}.items():
+        path = stem.with_suffix(suffix)
+        path.write_text(text, encoding="utf-8")
+        yield path
 
 
 def _latex(frame: pd.DataFrame) -> str:
     r"""Return a `tabular` for booktabs; names are escaped, and none is read as an option of \\."""
-    style = frame.style.format(escape="latex", precision=1, na_rep="--").hide(axis="index")
+    style = frame.style.format(escape="latex").hide(axis="index")
     text = str(style.format_index(escape="latex", axis="columns").to_latex(hrules=True))
     return re.sub(r"^(?=[\[*])", "{}", text, flags=re.M)
 
 
 def _csv(frame: pd.DataFrame) -> str:
-    safe = frame.map(csv_cell).rename(columns=csv_cell)
-    return str(safe.to_csv(index=False, float_format="%.1f", lineterminator="\n"))
+    safe = frame.map(_csv_cell).rename(columns=csv_cell)
+    return str(safe.to_csv(index=False, lineterminator="\n"))
+
+
+def _csv_cell(text: str) -> str:
+    """Return a cell; a spreadsheet may read signed numbers and intervals as what they are."""
+    return text if re.fullmatch(r"[-+\d. ]+", text) else str(csv_cell(text))

@@ -1,16 +1,16 @@
-"""Compare models in pairs on the same instances: an exact paired test, adjusted for the number of comparisons."""
+"""Compare models in pairs on the same instances, by an exact test adjusted for their number."""
 
 import dataclasses
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lmrbench_data.base.proportions import Interval
 
 from ..verdict.levels import Level
 from ..verdict.verdict import Status
-from .scores import ModelScore
+from .scores import ModelScore, Scores
 from .stats import holm, paired_interval, permutation
 
 #: Fewer shared instances say nothing about a difference.
@@ -36,9 +36,9 @@ class Pair:
     difference: float
     """Mean share of the first minus that of the second."""
     interval: Interval
-    """95% interval of the difference; an instance is one unit, however many samples it has (`paired_interval`)."""
+    """95% interval of the difference (`paired_interval`); instances are its independent units."""
     p: float
-    """Two-sided p of the exact paired permutation test; with one sample each, of McNemar's exact test."""
+    """Two-sided p of the exact paired permutation test (one sample each: McNemar's exact test)."""
     p_holm: float = 1.0
     """p adjusted for all comparisons of the report at this level (Holm)."""
 
@@ -49,59 +49,43 @@ class Pair:
 
     @property
     def distinguishable(self) -> bool:
-        """Whether the test, adjusted for the number of comparisons, and the interval both exclude equality."""
+        """Whether the adjusted test and the interval both exclude equality."""
         low, high = self.interval
         return self.p_holm < ALPHA and not low <= 0 <= high
 
-    @property
-    def reverse(self) -> "Pair":
-        """The same comparison, seen from the second model."""
-        low, high = self.interval
-        return dataclasses.replace(
-            self,
-            first=self.second,
-            second=self.first,
-            first_better=self.second_better,
-            second_better=self.first_better,
-            difference=-self.difference,
-            interval=(-high, -low),
-        )
 
+def compare_pairs(scores: Scores, names: Sequence[str]) -> list[Pair]:
+    """Compare all pairs of models of one track that share enough instances, at each level.
 
-def compare_pairs(scores: Sequence[ModelScore], names: Sequence[str]) -> list[Pair]:
-    """Compare all pairs of models of one track that share enough instances (`MIN_SHARED`), at each level.
-
-    Models of two tracks saw different texts; an unstated track is one of its own.
+    Models of two tracks saw different texts; an unstated track is another one.
     """
     adjusted: list[Pair] = []
+    named = list(zip(scores, names, strict=True))
     for level in Level:
-        pairs = [
-            pair
-            for (one, first), (other, second) in itertools.combinations(
-                zip(scores, names, strict=True), 2
-            )
-            if one.track == other.track
-            and (pair := compare(one, other, first, second, level)).instances >= MIN_SHARED
-        ]
-        p_values = holm([pair.p for pair in pairs])
-        adjusted += (
-            dataclasses.replace(pair, p_holm=p) for pair, p in zip(pairs, p_values, strict=True)
-        )
+        pairs = []
+        for (one, first), (other, second) in itertools.combinations(named, 2):
+            if one.track == other.track:
+                pairs.append(compare(one, other, first, second, level))
+        adjusted += _adjust([pair for pair in pairs if pair.instances >= MIN_SHARED])
     return adjusted
 
 
+def _adjust(pairs: Sequence[Pair]) -> Iterator[Pair]:
+    """Yield the pairs with adjusted p values."""
+    p_values = holm([pair.p for pair in pairs])
+    for pair, p in zip(pairs, p_values, strict=True):
+        yield dataclasses.replace(pair, p_holm=p)
+
+
 def compare(one: ModelScore, other: ModelScore, first: str, second: str, level: Level) -> Pair:
-    """Compare two models at one level; without an instance that both share, nothing is compared and p is 1."""
+    """Compare two models at one level; without a shared instance, p is 1."""
     # Differences of shares, as multiples of the common denominator.
     whole = math.lcm(one.samples, other.samples)
-    differences = []
-    for instance in one.scope.keys() & other.scope.keys():
-        tallies = one.instances[instance], other.instances[instance]
-        if not any(tally.outcomes[Status.INFRA_ERROR] for tally in tallies):
-            mine, theirs = (tally.reached(level) * whole // tally.total for tally in tallies)
-            differences.append(mine - theirs)
-    better, worse = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
+    differences = _differences(one, other, level, whole)
+    better = sum(difference > 0 for difference in differences)
+    worse = sum(difference < 0 for difference in differences)
     p = permutation(differences)
+    shares = [difference / whole for difference in differences]
     return Pair(
         level=level,
         first=first,
@@ -110,6 +94,17 @@ def compare(one: ModelScore, other: ModelScore, first: str, second: str, level: 
         second_better=worse,
         equal=len(differences) - better - worse,
         difference=sum(differences) / (whole * len(differences)) if differences else 0.0,
-        interval=paired_interval([difference / whole for difference in differences], p),
+        interval=paired_interval(shares, p),
         p=p,
     )
+
+
+def _differences(one: ModelScore, other: ModelScore, level: Level, whole: int) -> list[int]:
+    """Return the differences on the instances that both share and that were graded for both."""
+    differences = []
+    for instance in one.scope.keys() & other.scope.keys():
+        tallies = [one.instances[instance], other.instances[instance]]
+        if not any(tally.outcomes[Status.INFRA_ERROR] for tally in tallies):
+            first, second = (tally.reached(level) * whole // tally.total for tally in tallies)
+            differences.append(first - second)
+    return differences

@@ -1,14 +1,13 @@
-"""Report on one or more runs: scores, paired comparisons and agreement; as Markdown, JSON, CSV or HTML.
+"""Report on one or more runs: scores, paired comparisons and agreement, in several formats.
 
 Every number is computed from the rows of the run folders, never read from an earlier report.
 """
 
 import csv
-import dataclasses
 import io
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,12 @@ from .annotations import Annotation
 from .data import ReportData
 from .paired import Pair, compare_pairs
 from .score_tables import column
-from .scores import score_runs
+from .scores import ModelScore, score_runs
 from .sections import FAILURES, failures, notes, tables
 from .spending import NAMES
+from .tally import ScoredAnswer
 
-#: Extensions of the formats that a report can be saved in, and the number of characters that begin all such reports.
+#: Extension of each format of a report → number of characters that begin all such reports.
 FORMS = {".md": 18, ".json": 12, ".csv": 22, ".html": 250}
 #: Largest number of models that are compared two by two.
 MAX_COMPARED = 12
@@ -46,21 +46,22 @@ class Report(ReportData):
         """Return tables and notes as Markdown."""
         lines = [f"# {escape(self.title)}", ""]
         for facts in self.runs:
-            lines.append(f"- run {escape(facts['run_id'])}: {_run_line(facts)}")
-            if bad := facts.get("bad_rows"):
-                lines.append(
-                    f"  - {plural(len(bad), 'prediction row')} could not be evaluated; see `bad_rows` in run.json"
-                )
+            lines += _run_lines(facts)
         for title, table in tables(self):
             lines += ["", f"## {title}", "", *markdown_table(*table)]
-        reasons = (reason for path in self.paths for reason in failures(path))
-        if shown := list(itertools.islice(reasons, MAX_REASONS)):
-            lines += ["", "## What did not pass", "", *markdown_table(FAILURES, shown)]
-            if more := sum(1 for _ in reasons):
-                lines += ["", f"{more} more are in results.jsonl."]
+        lines += self._failure_lines()
         for note in notes(self):
             lines += ["", escape(note)]
         return "\n".join(lines) + "\n"
+
+    def _failure_lines(self) -> list[str]:
+        reasons = list(itertools.chain.from_iterable(map(failures, self.paths)))
+        if not reasons:
+            return []
+        shown = markdown_table(FAILURES, reasons[:MAX_REASONS])
+        more = len(reasons) - MAX_REASONS
+        note = ["", f"{more} more are in results.jsonl."] if more > 0 else []
+        return ["", "## What did not pass", "", *shown, *note]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as JSON types."""
@@ -74,34 +75,15 @@ class Report(ReportData):
 
     def to_csv(self) -> str:
         """Return one CSV row per answer, for a spreadsheet."""
-        header = [
-            "run",
-            "model_name_or_path",
-            "setting",
-            "track",
-            "instance_id",
-            "category",
-            "sample",
-        ]
-        header += [*map(str, Level), "status", "core_status", "judge", "difficulty", *NAMES]
+        header = ["run", "model_name_or_path", "setting", "track", "instance_id", "category"]
+        header += ["sample", *map(str, Level), "status", "core_status", "judge", "difficulty"]
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(header)
+        writer.writerow([*header, *NAMES])
         for score in self.scores:
             for instance, answers in sorted(score.answers.items()):
                 for answer in answers:
-                    names = score.run, *score.key, instance, score.scope[instance]
-                    levels = (int(reaches(answer.outcome, level)) for level in Level)
-                    verdict = *levels, answer.status, answer.core_status, answer.judged or ""
-                    numbers = (answer.amounts.get(name, "") for name in NAMES)
-                    row = (
-                        *names,
-                        answer.sample,
-                        *verdict,
-                        score.difficulties.get(instance, ""),
-                        *numbers,
-                    )
-                    writer.writerow(map(csv_cell, row))
+                    writer.writerow(map(csv_cell, _csv_row(score, instance, answer)))
         return out.getvalue()
 
     def to_html(self) -> str:
@@ -126,19 +108,19 @@ class Report(ReportData):
         """
         path = Path(path)
         check_form(path)
+        make = {".md": self.to_markdown, ".csv": self.to_csv, ".html": self.to_html}
         if path.suffix == ".json":
             text = json.dumps(self.to_dict(), indent=2) + "\n"
         else:
-            text = {".md": self.to_markdown, ".csv": self.to_csv, ".html": self.to_html}[
-                path.suffix
-            ]()
+            text = make[path.suffix]()
         if not replace:
             _check_is_report(path, text[: FORMS[path.suffix]].encode())
         write_atomically(path, text)
         return path
 
     def save_figures(self, folder: str | Path) -> list[Path]:
-        """Write the figures that have data as SVG and PDF, and tables as LaTeX and CSV, for a paper; return the files.
+        """Write the figures that have data as SVG and PDF, and tables as LaTeX and CSV, for a
+        paper; return the files.
 
         Raises:
             InputError: the extra `report` is not installed, or a run folder is damaged.
@@ -168,12 +150,13 @@ def check_form(path: Path) -> None:
 
 def _check_is_report(path: Path, head: bytes) -> None:
     """Raise ArgumentError if there is a file that does not begin as a report does."""
-    if path.exists():
-        with path.open("rb") as file:
-            start = file.read(len(head))
-        if start and start != head:
-            problem = f"{path}: exists, and is not a report; choose another name, or replace it (`replace=True`)"
-            raise ArgumentError("out", problem)
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        start = file.read(len(head))
+    if start and start != head:
+        fix = "choose another name, or replace it (`replace=True`)"
+        raise ArgumentError("out", f"{path}: exists, and is not a report; {fix}")
 
 
 def make_report(
@@ -190,8 +173,8 @@ def make_report(
         annotations: people's labels, to be compared with the judge.
 
     Raises:
-        InputError: a path is not a run folder, a folder is damaged, or the runs are on different datasets or
-            configurations.
+        InputError: a path is not a run folder, a folder is damaged, or the runs are on different
+            datasets or configurations.
     """
     facts = [RunFolder(path).facts for path in paths]
     _check_datasets(paths, facts)
@@ -205,47 +188,55 @@ def make_report(
 
 
 def _check_datasets(paths: Sequence[Path], facts: Sequence[dict[str, Any]]) -> None:
-    """Refuse runs on different datasets or configurations: their numbers must not share a table."""
-    named: dict[tuple[str, str], str] = {}
+    """Refuse runs on different rows: their numbers must not share a table."""
+    places: dict[tuple[str, str], str] = {}
     for path, run in zip(paths, facts, strict=True):
-        config, sha256 = run.get("config", FUNCTION), run["dataset_sha256"]
-        where = (
-            f"{path} is on {config} of {run['dataset']} {run['benchmark_version']} ({sha256[:12]})"
+        config = run.get("config", FUNCTION)
+        sha256 = run["dataset_sha256"]
+        dataset = f"{run['dataset']} {run['benchmark_version']} ({sha256[:12]})"
+        places.setdefault((config, sha256), f"{path} is on {config} of {dataset}")
+    if len(places) > 1:
+        raise InputError(
+            f"only runs on the same rows can be compared: {', '.join(places.values())}"
         )
-        named.setdefault((config, sha256), where)
-    if len(named) > 1:
-        raise InputError(f"only runs on the same rows can be compared: {', '.join(named.values())}")
 
 
-def _run_line(facts: Mapping[str, Any]) -> str:
-    """Return dataset, sandbox and harness of a run as one line."""
-    dataset = (
-        f"dataset {escape(facts['dataset'])} version {escape(facts['benchmark_version'])} "
-        f"({escape(facts['dataset_sha256'][:12])})"
-    )
-    incomplete = "" if facts.get("complete") else ", **incomplete**"
-    official = "" if facts["official_sandbox"] else " (not for a leaderboard)"
-    seeds = (
-        f", {plural(facts['fresh_seed_count'], 'fresh seed')}" if facts["fresh_seed_count"] else ""
-    )
-    return (
-        f"{dataset}, sandbox {escape(facts['sandbox'])}{official}{seeds}, "
-        f"harness {escape(facts['harness_version'])}, {escape(facts['started_at'])}{incomplete}"
-    )
+def _run_lines(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Yield dataset, sandbox and harness of a run as one line, and another on bad rows."""
+    dataset = f"{escape(facts['dataset'])} version {escape(facts['benchmark_version'])}"
+    sha256 = escape(facts["dataset_sha256"][:12])
+    line = f"- run {escape(facts['run_id'])}: dataset {dataset} ({sha256})"
+    line += f", sandbox {escape(facts['sandbox'])}"
+    if not facts["official_sandbox"]:
+        line += " (not for a leaderboard)"
+    if facts["fresh_seed_count"]:
+        line += f", {plural(facts['fresh_seed_count'], 'fresh seed')}"
+    line += f", harness {escape(facts['harness_version'])}, {escape(facts['started_at'])}"
+    yield line if facts.get("complete") else f"{line}, **incomplete**"
+    bad = facts.get("bad_rows")
+    if bad:
+        rows = plural(len(bad), "prediction row")
+        yield f"  - {rows} could not be evaluated; see `bad_rows` in run.json"
+
+
+def _csv_row(score: ModelScore, instance: str, answer: ScoredAnswer) -> list[Any]:
+    row = [score.run, *score.key, instance, score.scope[instance], answer.sample]
+    row += [int(reaches(answer.outcome, level)) for level in Level]
+    row += [answer.status, answer.core_status, answer.judged or ""]
+    row += [score.difficulties.get(instance, "")]
+    return row + [answer.amounts.get(name, "") for name in NAMES]
 
 
 def _pair_dict(pair: Pair) -> dict[str, Any]:
-    facts = {**dataclasses.asdict(pair), "instances": pair.instances}
+    facts = {**vars(pair), "instances": pair.instances}
     del facts["interval"]
     return {**facts, "ci95": [round(bound, 4) for bound in pair.interval]}
 
 
 def _agreement_dict(agreement: Agreement) -> dict[str, Any]:
-    confusion = [
-        {"people": a, "judge": b, "answers": n} for (a, b), n in sorted(agreement.confusion.items())
-    ]
+    counts = sorted(agreement.confusion.items())
     return {
         **vars(agreement),
         "pairs": [pair.as_dict() for pair in agreement.pairs],
-        "confusion": confusion,
+        "confusion": [{"people": a, "judge": b, "answers": n} for (a, b), n in counts],
     }

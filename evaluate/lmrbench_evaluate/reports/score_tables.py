@@ -1,9 +1,12 @@
 """Make the tables of a report: header and rows of plain text, for terminal, Markdown and HTML."""
 
+import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any
 
-from lmrbench_data.base.proportions import Share, bounds, percent, wilson
+from lmrbench_data.base.proportions import Share, bounds, percent
 from lmrbench_data.base.text import plural
 from lmrbench_data.base.text_table import Table
 from lmrbench_data.tasks.guessing import by_truth, chance, corrected, reciting
@@ -11,16 +14,43 @@ from lmrbench_data.tasks.guessing import by_truth, chance, corrected, reciting
 from ..judge.opinion import BEST_FIRST
 from ..runs.result_log import METHOD_KEYS
 from ..verdict.levels import MISSING, OUTCOMES, Level
-from .agreement import Agreement
+from .agreement import PairAgreement
 from .paired import Pair
-from .scores import READ, ModelScore
-from .spending import NAMES
+from .scores import READ, ModelScore, Scores
+from .spending import NAMES, Spending
 from .tally import NOT_JUDGED, Tally
 
 #: Outcomes that have another word in tables.
 WORDS = {"reproduced": "core only", "infra_error": "INFRA"}
 #: The same for methods, all of whose cases are core.
 METHOD_WORDS = {**WORDS, "robust": "reproduced"}
+
+
+#: Heading → cell.
+Row = dict[str, str]
+
+
+def _table(rows: Iterable[Row]) -> Table:
+    """Make a table of rows with the same headings."""
+    rows = list(rows)
+    header = list(rows[0]) if rows else [""]
+    return header, [list(row.values()) for row in rows]
+
+
+def _by_model(
+    make_rows: Callable[[ModelScore, Scores], Iterator[Row]],
+) -> Callable[[Scores], Table]:
+    """Make a table of the rows of each model, which begin with its name."""
+
+    @functools.wraps(make_rows)
+    def make_table(scores: Scores) -> Table:
+        rows: list[Row] = []
+        for score in scores:
+            model = {"model": column(score, scores)}
+            rows += [model | row for row in make_rows(score, scores)]
+        return _table(rows)
+
+    return make_table
 
 
 def on_methods(scores: Iterable[ModelScore]) -> bool:
@@ -38,291 +68,230 @@ def words(scores: Iterable[ModelScore]) -> Mapping[str, str]:
     return METHOD_WORDS if on_methods(scores) else WORDS
 
 
-def summary_table(scores: Sequence[ModelScore]) -> Table:
+def summary_table(scores: Scores) -> Table:
     """Make the table of the levels of each model: share, number, interval."""
     several = len({score.run for score in scores}) > 1
-    shown = levels(scores)
-    header = [
-        *(["run"] if several else []),
-        "model",
-        "track",
-        *(name for level in shown for name in (level, "95%")),
-    ]
-    rows = []
-    for score in scores:
-        cells = [score.run] if several else []
-        name = f"{score.name}, {score.part}" if score.part else score.name
-        cells += [name + ("" if score.complete else " [incomplete]"), score.track]
-        for level in shown:
-            share = score.overall.share(level)
-            # Where nothing was graded, no answer failed either.
-            cells += (
-                [share.fraction, share.bounds] if score.overall.graded else ["nothing graded", "-"]
-            )
-        rows.append(cells)
-    return [str(name) for name in header], rows
+    header = ["run", "model", "track"]
+    for level in levels(scores):
+        header += [str(level), "95%"]
+    rows = [_summary_row(score, levels(scores)) for score in scores]
+    return (header, rows) if several else (header[1:], [row[1:] for row in rows])
 
 
-def graded_table(scores: Sequence[ModelScore]) -> Table:
-    """Make the table of both levels as shares of graded answers, for models with ungraded ones."""
-    rows = []
-    for score in scores:
-        tally = score.overall
-        if tally.graded < tally.total:
-            shares = (Share(tally.reached(level), tally.graded).percent for level in levels(scores))
-            rows.append([column(score, scores), f"{tally.graded}/{tally.total}", *shares])
-    return ["model", "graded", *map(str, levels(scores))], rows
+def _summary_row(score: ModelScore, shown: Iterable[Level]) -> list[str]:
+    name = f"{score.name}, {score.part}" if score.part else score.name
+    row = [score.run, name if score.complete else f"{name} [incomplete]", score.track]
+    for level in shown:
+        share = score.overall.share(level)
+        # Where nothing was graded, no answer failed either.
+        row += _cells(share) if score.overall.graded else ["nothing graded", "-"]
+    return row
 
 
-def method_table(scores: Sequence[ModelScore]) -> Table:
+def _cells(share: Share) -> list[str]:
+    return [share.fraction, share.bounds]
+
+
+@_by_model
+def graded_table(score: ModelScore, scores: Scores) -> Iterator[Row]:
+    """Make the table of the levels as shares of graded answers, for models with ungraded ones."""
+    tally = score.overall
+    if tally.graded < tally.total:
+        shares = {str(level): tally.graded_share(level).percent for level in levels(scores)}
+        yield {"graded": f"{tally.graded}/{tally.total}", **shares}
+
+
+def method_table(scores: Scores) -> Table:
     """Make the table of the functions and experiments of methods that passed."""
-    shares = {f"{key} passed": lambda score, key=key: score.parts(key) for key in METHOD_KEYS}
-    return _share_table(scores, [score for score in scores if score.is_on_methods], shares)
+    shares = {}
+    for score in scores:
+        if score.is_on_methods:
+            shares[column(score, scores)] = [score.parts(key) for key in METHOD_KEYS]
+    return _share_table([f"{key} passed" for key in METHOD_KEYS], shares)
 
 
-def reading_table(scores: Sequence[ModelScore]) -> Table:
+def reading_table(scores: Scores) -> Table:
     """Make the table of altered choices: read from the paper, recited as published, or neither."""
-    shares = {
-        name: lambda score, kinds=kinds: score.reading(*kinds) for name, kinds in READ.items()
-    }
-    return _share_table(scores, [score for score in scores if score.has_readings], shares)
-
-
-def _share_table(
-    scores: Sequence[ModelScore],
-    shown: Sequence[ModelScore],
-    shares: Mapping[str, Callable[[ModelScore], Share]],
-) -> Table:
-    rows = []
-    for score in shown:
-        values = [share(score) for share in shares.values()]
-        rows.append(
-            [
-                column(score, scores),
-                *(cell for share in values for cell in (share.fraction, share.bounds)),
-            ]
-        )
-    return ["model", *(cell for title in shares for cell in (title, "95%"))], rows
-
-
-def settled_table(scores: Sequence[ModelScore]) -> Table:
-    """Make the table of choices that papers leave open: settled, and beside it what needs no experiment."""
-    rows = []
+    shares = {}
     for score in scores:
-        if choices := score.open_choices:
-            share = score.settled()
-            beyond, groups = corrected(choices), by_truth(choices)
-            rows.append(
-                [
-                    column(score, scores),
-                    share.fraction,
-                    share.bounds,
-                    percent(chance(choices)),
-                    percent(reciting(choices)),
-                    "-" if beyond is None else f"{beyond:.2f}",
-                    *(Share(*groups[truth]).fraction for truth in (True, False)),
-                ]
-            )
-    header = [
-        "model",
-        "settled",
-        "95%",
-        "chance",
-        "reciting",
-        "corrected",
-        "published is true",
-        "other is true",
-    ]
-    return header, rows
+        if score.has_readings:
+            shares[column(score, scores)] = [score.reading(*kinds) for kinds in READ.values()]
+    return _share_table(READ, shares)
 
 
-def pass_at_table(scores: Sequence[ModelScore]) -> Table:
-    """Make the table of pass@k with its interval at both levels, for models with several samples."""
-    several = [score for score in scores if score.samples > 1]
-    ks = sorted({k for score in several for k in score.pass_at(score.headline)})
-    rows = []
-    for score in several:
-        for level in levels(scores):
-            rates, units = score.pass_at(level), len(score.scope)
-            ends = {k: f" ({bounds(wilson(rate * units, units))})" for k, rate in rates.items()}
-            rows.append(
-                [
-                    column(score, scores),
-                    str(level),
-                    *(percent(rates.get(k)) + ends.get(k, "") for k in ks),
-                ]
-            )
-    return ["model", "level", *(f"k = {k}" for k in ks)], rows
+def _share_table(titles: Iterable[str], shares: Mapping[str, list[Share]]) -> Table:
+    """Make a table of shares and their intervals: model → shares, in the order of the titles."""
+    header = ["model"]
+    for title in titles:
+        header += [title, "95%"]
+    return header, [[name, *chain.from_iterable(map(_cells, row))] for name, row in shares.items()]
 
 
-def outcome_table(scores: Sequence[ModelScore]) -> Table:
-    """Make the table of outcomes: each answer counts once, by its level or the status of its core cases."""
-    best = [Level.ROBUST] if on_methods(scores) else list(Level)
-    shown = [
-        name
-        for name in OUTCOMES
-        if name in best or any(score.overall.outcomes[name] for score in scores)
-    ]
-    rows = [
-        [column(score, scores), *(str(score.overall.outcomes[name]) for name in shown)]
-        for score in scores
-    ]
-    return ["model", *(words(scores).get(name, name) for name in shown)], rows
+@_by_model
+def settled_table(score: ModelScore, _: Scores) -> Iterator[Row]:
+    """Make the table of open choices: settled, and beside it what needs no experiment."""
+    choices = score.open_choices
+    if choices:
+        share = score.settled()
+        groups = by_truth(choices)
+        yield {
+            "settled": share.fraction,
+            "95%": share.bounds,
+            "chance": percent(chance(choices)),
+            "reciting": percent(reciting(choices)),
+            "corrected": _decimal(corrected(choices), 2),
+            "published is true": Share(*groups[True]).fraction,
+            "other is true": Share(*groups[False]).fraction,
+        }
 
 
-def cross_table(scores: Sequence[ModelScore]) -> Table:
+@_by_model
+def pass_at_table(score: ModelScore, scores: Scores) -> Iterator[Row]:
+    """Make the table of pass@k with its interval, for models with several samples."""
+    ks = sorted(set().union(*(other.pass_at(other.headline) for other in scores)))
+    for level in levels(scores) if score.samples > 1 else ():
+        row = {"level": str(level)} | {f"k = {k}": "-" for k in ks}
+        for k, rate in score.pass_at(level).items():
+            row[f"k = {k}"] = f"{percent(rate)} ({bounds(score.pass_at_interval(rate))})"
+        yield row
+
+
+@_by_model
+def outcome_table(score: ModelScore, scores: Scores) -> Iterator[Row]:
+    """Make the table of outcomes: each answer counts by its level or the status of core cases."""
+    shown: set[str] = {Level.ROBUST} if on_methods(scores) else set(Level)
+    shown = shown.union(*(other.overall.outcomes for other in scores))
+    counts = {name: str(score.overall.outcomes[name]) for name in OUTCOMES if name in shown}
+    yield {words(scores).get(name, name): count for name, count in counts.items()}
+
+
+@_by_model
+def cross_table(score: ModelScore, scores: Scores) -> Iterator[Row]:
     """Make the table of the judge's categories by outcome: do tests and judge agree?"""
-    rows = []
-    for score in scores:
-        pairs = Counter(
-            (answer.outcome, answer.judged) for items in score.answers.values() for answer in items
-        )
-        for name in OUTCOMES if score.overall.has_category else ():
-            counts = [pairs[name, category] for category in BEST_FIRST]
-            if total := sum(count for (outcome, _), count in pairs.items() if outcome == name):
-                cells = map(str, (*counts, total - sum(counts)))
-                rows.append([column(score, scores), words(scores).get(name, name), *cells])
-    return ["model", "tests", *(f"judge: {name}" for name in BEST_FIRST), "no category"], rows
+    for name in OUTCOMES if score.overall.has_category else ():
+        judged = [answer.judged for _, answer in score.each_answer() if answer.outcome == name]
+        if judged:
+            counts = {f"judge: {category}": judged.count(category) for category in BEST_FIRST}
+            counts["no category"] = len(judged) - sum(counts.values())
+            cells = {title: str(count) for title, count in counts.items()}
+            yield {"tests": words(scores).get(name, name), **cells}
 
 
-def spending_table(scores: Sequence[ModelScore]) -> Table:
-    """Make the table of cost, tokens and time per answer, and of the cost of a success, from the predictions."""
-    named = [name for name in NAMES if any(score.spending.answers[name] for score in scores)]
-    header = ["model", *(NAMES[name].title for name in named)]
-    if has_cost := "cost_usd" in named:
-        header += ["dollars in all", *(f"dollars per {level}" for level in levels(scores))]
-    rows = []
-    for score in scores:
-        spending = score.spending
-        if not any(spending.answers[name] for name in named):
-            continue
-        cells = [NAMES[name].show(spending.mean(name)) for name in named]
-        if has_cost:
-            answers = spending.answers["cost_usd"]
-            cells.append(
-                f"{spending.sums['cost_usd']:.2f} for {plural(answers, 'answer')}"
-                if answers
-                else "-"
-            )
-            cells += [
-                NAMES["cost_usd"].show(spending.per_success("cost_usd", level))
-                for level in levels(scores)
-            ]
-        rows.append([column(score, scores), *cells])
-    return header, rows
+@_by_model
+def spending_table(score: ModelScore, scores: Scores) -> Iterator[Row]:
+    """Make the table of cost, tokens and time per answer, and of the cost of a success."""
+    stated = set().union(*(other.spending.answers for other in scores))
+    spending = score.spending
+    if spending.answers:
+        shown = {name: number for name, number in NAMES.items() if name in stated}
+        row = {number.title: number.show(spending.mean(name)) for name, number in shown.items()}
+        yield row | _dollars(spending, levels(scores)) if "cost_usd" in stated else row
 
 
-def judge_table(scores: Sequence[ModelScore]) -> Table:
-    """Make the table of the judge's categories with shares (see `scores`), and of answers without one."""
-    judged = [score for score in scores if score.overall.judged]
-    reasons = sorted({reason for score in judged for reason in score.overall.not_judged})
-    without = [
-        *(f"{NOT_JUDGED}{reason}" for reason in reasons),
-        "missing, malformed",
-        "judge errors",
-        "not asked",
-    ]
-    header = ["model", *BEST_FIRST, *(f"{name} share" for name in BEST_FIRST), *without]
-    rows = []
-    for score in judged:
-        tally = score.overall
-        counts = [str(tally.judged[name]) for name in BEST_FIRST]
-        shares = [Share(tally.judged[name], tally.judge_base).percent for name in BEST_FIRST]
-        left = [*(tally.not_judged.get(reason, 0) for reason in reasons), tally.nothing_to_judge]
-        left += [tally.judged["judge_error"], tally.unjudged]
-        rows.append([column(score, scores), *counts, *shares, *map(str, left)])
-    return header, rows
+def _dollars(spending: Spending, shown: Iterable[Level]) -> Row:
+    answers = spending.answers["cost_usd"]
+    total = f"{spending.sums['cost_usd']:.2f} for {plural(answers, 'answer')}"
+    cells = {"dollars in all": total if answers else "-"}
+    for level in shown:
+        price = spending.per_success("cost_usd", level)
+        cells[f"dollars per {level}"] = NAMES["cost_usd"].show(price)
+    return cells
 
 
-def category_table(scores: Sequence[ModelScore]) -> Table:
+@_by_model
+def judge_table(score: ModelScore, scores: Scores) -> Iterator[Row]:
+    """Make the table of the judge's categories (see `scores`), and of answers without one."""
+    if score.overall.judged:
+        reasons = sorted(set().union(*(other.overall.not_judged for other in scores)))
+        counts = _judge_counts(score.overall, reasons)
+        yield {title: str(count) for title, count in counts.items()}
+
+
+def _judge_counts(tally: Tally, reasons: Iterable[str]) -> dict[str, Any]:
+    return {
+        **{name: tally.judged[name] for name in BEST_FIRST},
+        **{f"{name} share": tally.judged_share(name).percent for name in BEST_FIRST},
+        **{f"{NOT_JUDGED}{reason}": tally.not_judged.get(reason, 0) for reason in reasons},
+        "missing, malformed": tally.nothing_to_judge,
+        "judge errors": tally.judged["judge_error"],
+        "not asked": tally.unjudged,
+    }
+
+
+def category_table(scores: Scores) -> Table:
     """Make the table of reproduced instances by category, with the number of robust ones."""
-    names = sorted({name for score in scores for name in score.categories})
-    header = ["category", *(column(score, scores) for score in scores)]
-    return header, [
-        [name, *(_cell(score.categories.get(name)) for score in scores)] for name in names
-    ]
+    rows = []
+    for name in sorted(set().union(*(score.categories for score in scores))):
+        rows.append([name, *(_cell(score.categories.get(name)) for score in scores)])
+    return ["category", *(column(score, scores) for score in scores)], rows
 
 
-def instance_table(scores: Sequence[ModelScore]) -> Table:
-    """Make the table of outcomes by instance, one column per model, with the judge's category."""
-    names = sorted({name for score in scores for name in score.answers})
-    header = ["instance", *(column(score, scores) for score in scores)]
-    used = words(scores)
-    return header, [
-        [name, *(mark(score.instances.get(name), used) for score in scores)] for name in names
-    ]
+def instance_table(scores: Scores) -> Table:
+    """Make the table of outcomes by instance, a column per model, with the judge's category."""
+    rows = []
+    for name in sorted(set().union(*(score.answers for score in scores))):
+        marks = [mark(score.instances.get(name), words(scores)) for score in scores]
+        rows.append([name, *marks])
+    return ["instance", *(column(score, scores) for score in scores)], rows
 
 
-def pair_table(pairs: Sequence[Pair], level: Level) -> Table:
+def pair_table(pairs: Iterable[Pair], level: Level) -> Table:
     """Make the table of paired comparisons at a level, on the instances graded for both models."""
-    rows = [
-        [
-            *(pair.first, pair.second, str(pair.instances)),
-            *(str(pair.first_better), str(pair.second_better), f"{100 * pair.difference:+.1f}"),
-            bounds(pair.interval),
-            *(f"{p:.2g}" for p in (pair.p, pair.p_holm)),
-        ]
-        for pair in pairs
-        if pair.level is level
-    ]
-    return [
-        "first",
-        "second",
-        "instances",
-        "first better",
-        "second better",
-        "points",
-        "95%",
-        "p",
-        "p (Holm)",
-    ], rows
+    return _table(_pair_row(pair) for pair in pairs if pair.level is level)
 
 
-def agreement_tables(agreement: Agreement) -> list[tuple[str, Table]]:
-    """Make the tables of agreement of people and judge, with titles."""
+def _pair_row(pair: Pair) -> Row:
+    return {
+        "first": pair.first,
+        "second": pair.second,
+        "instances": str(pair.instances),
+        "first better": str(pair.first_better),
+        "second better": str(pair.second_better),
+        "points": f"{100 * pair.difference:+.1f}",
+        "95%": bounds(pair.interval),
+        "p": f"{pair.p:.2g}",
+        "p (Holm)": f"{pair.p_holm:.2g}",
+    }
 
-    def value(number: float | None) -> str:
-        return "-" if number is None else f"{number:.3f}"
 
-    header = [
-        "pair",
-        "answers",
-        "agreement",
-        "Cohen's kappa",
-        "CC / not-CC agreement",
-        "its kappa",
-        "CC against LI",
-    ]
-    rows = [
-        [
-            f"{item.first} - {item.second}",
-            str(len(item.labels)),
-            item.agreement.percent,
-            value(item.kappa),
-            item.binary.agreement.percent,
-            value(item.binary.kappa),
-            str(item.conflicts.part),
-        ]
-        for item in agreement.pairs
-    ]
-    return [
-        ("Agreement", (header, rows)),
-        ("People against the judge", confusion_table(agreement.confusion)),
-    ]
+def agreement_table(pairs: Iterable[PairAgreement]) -> Table:
+    """Make the table of the agreement of people and judge."""
+    return _table(map(_agreement_row, pairs))
+
+
+def _agreement_row(pair: PairAgreement) -> Row:
+    binary = pair.binary
+    return {
+        "pair": f"{pair.first} - {pair.second}",
+        "answers": str(len(pair.labels)),
+        "agreement": pair.agreement.percent,
+        "Cohen's kappa": _decimal(pair.kappa, 3),
+        "CC / not-CC agreement": binary.agreement.percent,
+        "its kappa": _decimal(binary.kappa, 3),
+        "CC against LI": str(pair.conflicts.part),
+    }
+
+
+def _decimal(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def confusion_table(confusion: Counter[tuple[str, str]]) -> Table:
-    """Make the table of (people's category, the judge's) → answers; without rows if there are none."""
-    rows = [[f"people: {a}", *(str(confusion[a, b]) for b in BEST_FIRST)] for a in BEST_FIRST]
-    return ["", *(f"judge: {name}" for name in BEST_FIRST)], rows if confusion else []
+    """Make the table of (people's category, the judge's) → answers; without rows if empty."""
+    header = ["", *(f"judge: {name}" for name in BEST_FIRST)]
+    rows = []
+    for label in BEST_FIRST if confusion else ():
+        rows.append([f"people: {label}", *(str(confusion[label, name]) for name in BEST_FIRST)])
+    return header, rows
 
 
-def column(score: ModelScore, scores: Sequence[ModelScore]) -> str:
-    """Return the heading of a model: its name, with what distinguishes it (setting, track; the run if names clash)."""
-    settings, tracks = ({getattr(other, part) for other in scores} for part in ("setting", "track"))
-    name = score.name if len(settings) > 1 else score.model
-    name = f"{name}, {score.track}" if len(tracks) > 1 else name
-    name = f"{name}, {score.part}" if score.part else name
+def column(score: ModelScore, scores: Scores) -> str:
+    """Return the heading of a model: its name, with what distinguishes it from the other scores."""
+    name = score.name if len({other.setting for other in scores}) > 1 else score.model
+    if len({other.track for other in scores}) > 1:
+        name = f"{name}, {score.track}"
+    if score.part:
+        name = f"{name}, {score.part}"
     clash = any(other.key == score.key and other.run != score.run for other in scores)
     return f"{score.run}: {name}" if clash else name
 
@@ -331,16 +300,15 @@ def mark(tally: Tally | None, words: Mapping[str, str] = WORDS) -> str:
     """Return the outcome of one instance in a word; for several samples, the numbers."""
     if tally is None:
         return "-"
+    missing = tally.outcomes[MISSING]
+    if missing == tally.total:
+        return MISSING
     if tally.total > 1:
-        missing = tally.outcomes[MISSING]
-        if missing == tally.total:
-            return MISSING
-        return _fraction(tally, tally.total - missing) + (
-            f", {missing} {MISSING}" if missing else ""
-        )
+        numbers = _fraction(tally, tally.total - missing)
+        return f"{numbers}, {missing} {MISSING}" if missing else numbers
     [name] = tally.outcomes
-    judged = next((label for label in tally.judged if label in BEST_FIRST), "")
-    return f"{words.get(name, name)} {judged}".strip()
+    labels = [label for label in tally.judged if label in BEST_FIRST]
+    return " ".join([words.get(name, name), *labels])
 
 
 def _cell(tally: Tally | None) -> str:
@@ -348,7 +316,6 @@ def _cell(tally: Tally | None) -> str:
 
 
 def _fraction(tally: Tally, whole: int) -> str:
-    """Return the reproduced rows of those present, with robust ones in brackets if that number differs."""
-    return f"{tally.reproduced}/{whole}" + (
-        f" ({tally.robust})" if tally.robust != tally.reproduced else ""
-    )
+    """Return the reproduced rows of those present; robust ones in brackets if they differ."""
+    fraction = f"{tally.reproduced}/{whole}"
+    return fraction if tally.robust == tally.reproduced else f"{fraction} ({tally.robust})"

@@ -1,20 +1,20 @@
 """Score runs: every total is recomputed from the result rows and judgements, never stored.
 
-Each level has two rates: of all instances in the run's scope, where an unanswered one counts as not passed, and of the
-graded ones. A run with infra errors is incomplete. The judge's shares are of all answers, including those that are
-missing, malformed or too long to be shown; answers that it was not asked about or failed to judge are counted apart.
+Each level has two rates: of all instances in the run's scope, where an unanswered one counts as not
+passed, and of the graded ones. A run with infra errors is incomplete. The judge's shares are of all
+answers, including those that are missing, malformed or too long to be shown; answers that it was
+not asked about or failed to judge are counted apart.
 """
 
-import itertools
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.base.proportions import Share, ranking_key, ranking_level
+from lmrbench_data.base.proportions import Interval, Share, ranking_key, ranking_level, wilson
 from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
 from lmrbench_data.tasks.experiments import DIFFICULTIES, ROWS
 from lmrbench_data.tasks.guessing import SettledChoice, by_truth, chance, corrected, reciting
@@ -24,11 +24,11 @@ from ..predictions.prediction import AnswerKey
 from ..runs.folder import RunFolder
 from ..runs.result_log import METHOD_KEYS
 from ..verdict.choices import NONE, OTHER, PUBLISHED, STATED
-from ..verdict.levels import MISSING, TRACK_ORDER, Level
+from ..verdict.levels import TRACK_ORDER, Level
 from ..verdict.verdict import Status
 from .spending import Spending
 from .stats import pass_at_k
-from .tally import ScoredAnswer, Tally, share_dict
+from .tally import ScoredAnswer, Tally, rounded, share_dict
 
 #: The reported k of pass@k, up to the number of samples; k = samples is added.
 PASS_AT = (1, 2, 5, 10, 20, 50, 100)
@@ -60,32 +60,39 @@ class ModelScore:
         # Every instance has the same weight, however many samples it has.
         self.samples = self.samples or max(map(len, self.answers.values()))
         self.spending = Spending()
-        for answer in itertools.chain.from_iterable(self.answers.values()):
-            self.spending.add(answer.amounts, answer.outcome)
-            self.spending.cut += answer.cut
-        self.instances = {name: self._tally(name) for name in sorted(self.scope)}
-        self.categories = {category: Tally() for category in self.scope.values()}
+        for _, answer in self.each_answer():
+            self.spending.add(answer.amounts, answer.outcome, cut=answer.cut)
+        self.instances: dict[str, Tally] = {}
+        self.categories: defaultdict[str, Tally] = defaultdict(Tally)
         self.overall = Tally()
-        for name, tally in self.instances.items():
-            self.categories[self.scope[name]].add(tally)
-            self.overall.add(tally)
+        for name, category in sorted(self.scope.items()):
+            self._count(name, category)
         self.complete = self.complete and not self.overall.outcomes[Status.INFRA_ERROR]
 
-    def _tally(self, name: str) -> Tally:
-        answers = self.answers.get(name, [])
-        tally = Tally(
-            Counter(answer.outcome for answer in answers),
-            Counter(a.judged for a in answers if a.judged),
-            instances=1,
+    def _count(self, name: str, category: str) -> None:
+        tally = Tally.of(self.answers.get(name, []), self.samples)
+        self.instances[name] = tally
+        self.categories[category].add(tally)
+        self.overall.add(tally)
+
+    def each_answer(self) -> Iterator[tuple[str, ScoredAnswer]]:
+        """Yield all answers, each with its instance."""
+        for name, answers in self.answers.items():
+            for answer in answers:
+                yield name, answer
+
+    def _graded(self) -> Iterator[tuple[str, ScoredAnswer]]:
+        """Yield all answers but infra errors, each with its instance."""
+        return (item for item in self.each_answer() if item[1].status != Status.INFRA_ERROR)
+
+    def _choice_share(self, hits: Callable[[ScoredAnswer], Iterable[bool]]) -> Share:
+        """Count hits among choices of all graded answers.
+
+        Choices of one paper resemble each other, so an interval counts papers.
+        """
+        return Share.clustered(
+            (paper_of(name), hit) for name, answer in self._graded() for hit in hits(answer)
         )
-        tally.nothing_to_judge = sum(
-            answer.status == Status.MALFORMED and not answer.judged for answer in answers
-        )
-        tally.votes_lost = sum(answer.votes_lost > 0 for answer in answers)
-        if missing := self.samples - len(answers):
-            tally.outcomes[MISSING] = missing
-            tally.nothing_to_judge += missing
-        return tally
 
     @property
     def name(self) -> str:
@@ -100,28 +107,26 @@ class ModelScore:
     @property
     def names(self) -> dict[str, str]:
         """The keys of a result row that name it."""
-        return dict(zip(("model_name_or_path", "setting", "track"), self.key, strict=True))
+        return {"model_name_or_path": self.model, "setting": self.setting, "track": self.track}
 
     @property
     def difficulty(self) -> str:
         """The difficulty of all rows; empty if they have several or none."""
-        found = {self.difficulties.get(name, "") for name in self.scope}
-        return found.pop() if len(found) == 1 and found <= set(DIFFICULTIES) else ""
+        kinds = {self.difficulties.get(name) for name in self.scope}
+        return next((kind for kind in DIFFICULTIES if kinds == {kind}), "")
 
     @cached_property
     def by_difficulty(self) -> list["ModelScore"]:
-        """The scores on the rows of each difficulty; empty if all rows have one difficulty or none."""
-        parts = []
-        for difficulty in DIFFICULTIES:
-            scope = {
-                name: kind
-                for name, kind in self.scope.items()
-                if self.difficulties.get(name) == difficulty
-            }
-            if 0 < len(scope) < len(self.scope):
-                answers = {name: items for name, items in self.answers.items() if name in scope}
-                parts.append(replace(self, scope=scope, answers=answers, part=difficulty))
-        return parts
+        """The scores on the rows of each difficulty; empty if there is one difficulty or none."""
+        parts = [self._part(difficulty) for difficulty in DIFFICULTIES]
+        return [part for part in parts if 0 < len(part.scope) < len(self.scope)]
+
+    def _part(self, difficulty: str) -> "ModelScore":
+        """Return the score on the rows of one difficulty."""
+        names = [name for name in self.scope if self.difficulties.get(name) == difficulty]
+        scope = {name: self.scope[name] for name in names}
+        answers = {name: items for name, items in self.answers.items() if name in scope}
+        return replace(self, scope=scope, answers=answers, part=difficulty)
 
     @property
     def headline(self) -> Level:
@@ -131,22 +136,18 @@ class ModelScore:
     @property
     def rank(self) -> tuple[Any, ...]:
         """Sort key: the track, then the best score first (`lmrbench_data.base.proportions`)."""
-        tally, total = self.overall, self.overall.total
-        track = TRACK_ORDER.index(self.track) if self.track in TRACK_ORDER else len(TRACK_ORDER)
-        return (
-            track,
-            *ranking_key(self.track, tally.reproduced / total, tally.robust / total),
-            self.model,
-            self.setting,
-        )
+        track = (*TRACK_ORDER, self.track).index(self.track)
+        total = self.overall.total
+        shares = self.overall.reproduced / total, self.overall.robust / total
+        return track, *ranking_key(self.track, *shares), self.model, self.setting
 
     @property
     def is_on_methods(self) -> bool:
         """Whether the answers are to methods, which have functions and experiments."""
-        return any(answer.functions for answers in self.answers.values() for answer in answers)
+        return any(answer.functions for _, answer in self.each_answer())
 
     def parts(self, key: str) -> Share:
-        """Return the share of `functions` or `experiments` of methods that passed, over all graded answers."""
+        """Return the share of `functions` or `experiments` of methods that passed."""
         return Share.clustered(
             (name, passed) for name, answer in self._graded() for passed in getattr(answer, key)
         )
@@ -157,15 +158,8 @@ class ModelScore:
         return any(answer.readings for _, answer in self._graded())
 
     def reading(self, *readings: str) -> Share:
-        """Return the share of altered choices with one of these readings, over all graded answers.
-
-        Choices of one paper resemble each other, so an interval counts papers.
-        """
-        return Share.clustered(
-            (paper_of(name), kind in readings)
-            for name, answer in self._graded()
-            for kind in answer.readings
-        )
+        """Return the share of altered choices with one of these readings."""
+        return self._choice_share(lambda answer: [kind in readings for kind in answer.readings])
 
     @property
     def searching(self) -> int:
@@ -173,36 +167,38 @@ class ModelScore:
         return sum(answer.searches_table for _, answer in self._graded())
 
     def settled(self) -> Share:
-        """Return the share of open choices that were settled, over all graded answers; an interval counts papers."""
-        return Share.clustered(
-            (paper_of(name), hit) for name, answer in self._graded() for hit, *_ in answer.settled
-        )
+        """Return the share of open choices that were settled."""
+        return self._choice_share(lambda answer: [choice.is_settled for choice in answer.settled])
 
     @property
     def open_choices(self) -> list[SettledChoice]:
         """The open choices of all graded answers."""
         return [choice for _, answer in self._graded() for choice in answer.settled]
 
-    def _graded(self) -> Iterator[tuple[str, ScoredAnswer]]:
-        """Yield instance and answer of all answers but infra errors."""
-        for name, answers in self.answers.items():
-            yield from ((name, answer) for answer in answers if answer.status != Status.INFRA_ERROR)
-
     def pass_at(self, level: Level) -> dict[int, float]:
-        """Return k → mean pass@k over the instances of the scope, for k = samples and the smaller ones of `PASS_AT`."""
+        """Return k → mean pass@k over the instances, for k = samples and smaller ones of `PASS_AT`.
+
+        It is empty for a single sample.
+        """
         if self.samples == 1:
             return {}
-        ks = [*(k for k in PASS_AT if k < self.samples), self.samples]
+        ks = [k for k in PASS_AT if k < self.samples]
+        return {k: self._mean_pass_at(k, level) for k in [*ks, self.samples]}
+
+    def _mean_pass_at(self, k: int, level: Level) -> float:
         tallies = self.instances.values()
-        return {
-            k: sum(pass_at_k(tally.total, tally.reached(level), k) for tally in tallies)
-            / len(tallies)
-            for k in ks
-        }
+        rates = [pass_at_k(tally.total, tally.reached(level), k) for tally in tallies]
+        return sum(rates) / len(rates)
+
+    def pass_at_interval(self, rate: float) -> Interval:
+        """Return the interval of a pass@k; instances are its independent units."""
+        return wilson(rate * len(self.scope), len(self.scope))
 
     def as_dict(self) -> dict[str, Any]:
         """Return all numbers, for report.json."""
-        readings = {name: share_dict(self.reading(*kinds)) for name, kinds in READ.items()}
+        instances = self.instances.items()
+        categories = sorted(self.categories.items())
+        parts = {part.part: part.as_dict() for part in self.by_difficulty}
         return {
             "run": self.run,
             **self.names,
@@ -213,34 +209,36 @@ class ModelScore:
             "spending": self.spending.as_dict(),
             "cut_at_token_limit": self.spending.cut,
             "overall": self.overall.as_dict(),
-            **(
-                {key: share_dict(self.parts(key)) for key in METHOD_KEYS}
-                if self.is_on_methods
-                else {}
-            ),
-            **({"reading": readings} if self.has_readings else {}),
-            **({"settled": _settled(self)} if self.open_choices else {}),
-            "pass_at_k": {
-                str(level): {str(k): round(value, 4) for k, value in self.pass_at(level).items()}
-                for level in Level
-            },
-            "categories": {
-                name: tally.as_dict() for name, tally in sorted(self.categories.items())
-            },
-            "instances": {name: dict(tally.outcomes) for name, tally in self.instances.items()},
-            "judged": {
-                name: dict(tally.judged) for name, tally in self.instances.items() if tally.judged
-            },
-            **(
-                {"by_difficulty": by}
-                if (by := {part.part: part.as_dict() for part in self.by_difficulty})
-                else {}
-            ),
+            **self._kind_dict(),
+            "pass_at_k": {str(level): self._rounded_pass_at(level) for level in Level},
+            "categories": {name: tally.as_dict() for name, tally in categories},
+            "instances": {name: dict(tally.outcomes) for name, tally in instances},
+            "judged": {name: dict(tally.judged) for name, tally in instances if tally.judged},
+            **({"by_difficulty": parts} if parts else {}),
         }
+
+    def _kind_dict(self) -> dict[str, Any]:
+        """Return the numbers that only methods, or papers with choices, have."""
+        facts: dict[str, Any] = {}
+        if self.is_on_methods:
+            facts |= {key: share_dict(self.parts(key)) for key in METHOD_KEYS}
+        if self.has_readings:
+            shares = {name: self.reading(*readings) for name, readings in READ.items()}
+            facts["reading"] = {name: share_dict(share) for name, share in shares.items()}
+        if self.open_choices:
+            facts["settled"] = _settled(self)
+        return facts
+
+    def _rounded_pass_at(self, level: Level) -> dict[str, float | None]:
+        return {str(k): rounded(rate) for k, rate in self.pass_at(level).items()}
+
+
+#: Scores, usually best first.
+Scores = Sequence[ModelScore]
 
 
 def score_runs(paths: Sequence[Path], judge_model: str | None = None) -> list[ModelScore]:
-    """Score all models of several run folders, best first; runs with equal folder names are named by their paths.
+    """Score all models of several runs, best first; folders of one name are named by their paths.
 
     The judgements of `judge_model` count, or of the last judge.
     """
@@ -252,52 +250,63 @@ def score_runs(paths: Sequence[Path], judge_model: str | None = None) -> list[Mo
 
 
 def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[ModelScore]:
+    facts = RunFolder(path).facts
+    by_model = _read_answers(path, facts["scope"], judge_model)
+    complete = bool(facts.get("complete"))
+    difficulties = facts["difficulties"]
+    for names, answers in sorted(by_model.items()):
+        for items in answers.values():
+            items.sort(key=lambda answer: answer.sample)
+        yield ModelScore(name, path, *names, facts["scope"], answers, complete, difficulties)
+
+
+_Answers = dict[str, list[ScoredAnswer]]
+
+
+def _read_answers(
+    path: Path, scope: Collection[str], judge_model: str | None
+) -> dict[tuple[str, str, str], _Answers]:
+    """Return the answers of a run: model, setting and track → instance → answers."""
     run = RunFolder(path)
-    facts = run.facts
     judgements = read_judgements(path, judge_model)
     metadata = {item.key.row: item.metadata for item in run.predictions}
-    by_model: dict[tuple[str, str, str], dict[str, list[ScoredAnswer]]] = {}
+    by_model: dict[tuple[str, str, str], _Answers] = {}
     for row in run.rows():
-        instance = row["instance_id"]
-        if instance in facts["scope"]:
-            key = AnswerKey.of(row)
+        key = AnswerKey.of(row)
+        if key.instance_id in scope:
             answer = ScoredAnswer.of(row, judgements.get(key.question), metadata.get(key.row))
-            by_instance = by_model.setdefault(
-                (row["model_name_or_path"], row["setting"], row["track"]), {}
-            )
-            by_instance.setdefault(instance, []).append(answer)
-    for names, answers in sorted(by_model.items()):
-        in_order = {
-            instance: sorted(items, key=lambda answer: answer.sample)
-            for instance, items in answers.items()
-        }
-        complete, difficulties = bool(facts.get("complete")), facts["difficulties"]
-        yield ModelScore(name, path, *names, facts["scope"], in_order, complete, difficulties)
+            answers = by_model.setdefault(key[1:4], {})
+            answers.setdefault(key.instance_id, []).append(answer)
+    return by_model
 
 
 def answers_by_key(scores: Iterable[ModelScore]) -> dict[AnswerKey, ScoredAnswer]:
-    """Return the answers of all scores; that of the first run counts where several have one with the same key."""
+    """Return the answers of all scores; where several have one with the same key, the first."""
     answers: dict[AnswerKey, ScoredAnswer] = {}
     for score in scores:
-        for instance, items in score.answers.items():
-            for answer in items:
-                answers.setdefault(AnswerKey(instance, *score.key, answer.sample), answer)
+        for instance, answer in score.each_answer():
+            answers.setdefault(AnswerKey(instance, *score.key, answer.sample), answer)
     return answers
 
 
 def with_difficulties(scores: Iterable[ModelScore]) -> list[ModelScore]:
     """Return each score, followed by those on its rows of each difficulty if it has several."""
-    return [part for score in scores for part in (score, *score.by_difficulty)]
+    split: list[ModelScore] = []
+    for score in scores:
+        split += [score, *score.by_difficulty]
+    return split
 
 
 def only_difficulty(scores: Iterable[ModelScore]) -> str:
-    """Return words for the difficulty of all rows of these scores; empty if there are several or none."""
-    found = {score.difficulty for score in scores}
-    return f", {ROWS[found.pop()]}" if len(found) == 1 and "" not in found else ""
+    """Return words for the difficulty of all rows; empty if there are several or none."""
+    difficulties = {score.difficulty for score in scores}
+    if len(difficulties) != 1 or "" in difficulties:
+        return ""
+    return f", {ROWS[difficulties.pop()]}"
 
 
 def paper_of(instance: str) -> str:
-    """Return the paper of a counterfactual or underspecified instance, as far as its name tells."""
+    """Return the paper of a counterfactual or underspecified instance, as its name tells."""
     return re.split(f"-(?:{COUNTERFACTUAL}|{UNDERSPECIFIED})-", instance)[0]
 
 
@@ -306,9 +315,9 @@ def _settled(score: ModelScore) -> dict[str, Any]:
     groups = by_truth(choices)
     return {
         **share_dict(score.settled()),
-        "chance": round(chance(choices), 4),
-        "reciting": round(reciting(choices), 4),
-        "corrected": None if (beyond := corrected(choices)) is None else round(beyond, 4),
+        "chance": rounded(chance(choices)),
+        "reciting": rounded(reciting(choices)),
+        "corrected": rounded(corrected(choices)),
         "by_truth": {
             "published": share_dict(Share(*groups[True])),
             "other": share_dict(Share(*groups[False])),

@@ -1,7 +1,7 @@
-"""Sum cost, tokens and time of answers from the `metadata` of predictions, and the cost of a success."""
+"""Sum cost, tokens and time of answers, as stated in the `metadata` of predictions."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -34,7 +34,7 @@ NAMES = {
 
 @dataclass
 class Spending:
-    """Sums over answers, the number of answers that state each number, and the successes among them."""
+    """Sums over answers, and the numbers of answers and of successes that state each number."""
 
     sums: Counter[str] = field(default_factory=Counter)
     answers: Counter[str] = field(default_factory=Counter)
@@ -43,8 +43,9 @@ class Spending:
     cut: int = 0
     """Answers whose reply was cut at the token limit."""
 
-    def add(self, amounts: Mapping[str, float], outcome: str) -> None:
+    def add(self, amounts: Mapping[str, float], outcome: str, *, cut: bool) -> None:
         """Add one answer with its outcome."""
+        self.cut += cut
         for name, number in amounts.items():
             self.sums[name] += number  # type: ignore[assignment]
             self.answers[name] += 1
@@ -55,9 +56,10 @@ class Spending:
         return self.sums[name] / self.answers[name] if self.answers[name] else None
 
     def per_success(self, name: str, level: Level) -> float | None:
-        """Return a number per success: its sum over all answers divided by the answers that reached the level.
+        """Return the sum of a number over all answers, divided by those that reached the level.
 
-        With several samples it is that of an average pass over the instances. None without a success.
+        With several samples it is that of an average pass over the instances. It is None without a
+        success.
         """
         successes = self.successes[name, level]
         return self.sums[name] / successes if successes else None
@@ -73,31 +75,31 @@ class Spending:
 
 
 def read_numbers(metadata: Any) -> dict[str, float]:
-    """Read the numbers of one answer by `NAMES`; they may be nested under `usage`, as in replies of servers."""
+    """Read the numbers of one answer by `NAMES`; they may be under `usage`, as in replies."""
     if not isinstance(metadata, Mapping):
         return {}
     usage = metadata.get("usage")
-    places = [metadata, usage] if isinstance(usage, Mapping) else [metadata]
-    amounts = {}
-    for name, number_of in NAMES.items():
-        values = (place.get(alias) for place in places for alias in number_of.names)
-        number = next((value for value in values if _is_amount(value)), None)
-        if number is not None:
-            amounts[name] = float(number)
-    return amounts
+    places: list[Mapping[str, Any]] = (
+        [metadata, usage] if isinstance(usage, Mapping) else [metadata]
+    )
+    stated = {name: _first_amount(places, number) for name, number in NAMES.items()}
+    return {name: amount for name, amount in stated.items() if amount is not None}
+
+
+def _first_amount(places: Sequence[Mapping[str, Any]], number: Number) -> float | None:
+    for place in places:
+        for name in number.names:
+            if _is_amount(place.get(name)):
+                return float(place[name])
+    return None
 
 
 def in_words(amounts: Mapping[str, float]) -> str:
     """Print the numbers of one answer on a line; empty without any."""
-    shown = (
-        f"{number.show(amounts[name])} {number.title}"
-        for name, number in NAMES.items()
-        if name in amounts
-    )
-    return " · ".join(shown)
+    shown = [name for name in NAMES if name in amounts]
+    return " · ".join(f"{NAMES[name].show(amounts[name])} {NAMES[name].title}" for name in shown)
 
 
 def _is_amount(value: Any) -> bool:
-    return (
-        isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX_AMOUNT
-    )
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value < MAX_AMOUNT

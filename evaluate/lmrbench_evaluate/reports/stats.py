@@ -1,6 +1,6 @@
-"""Statistics of samples and of paired verdicts: pass@k, paired tests and intervals, Holm's adjustment.
+"""Statistics of samples and of paired verdicts: pass@k, paired tests, intervals, adjustment.
 
-The module imports the standard library alone: the leaderboard Space gets a copy of it (`cards/space`).
+The module imports the standard library alone: the leaderboard Space gets a copy of it.
 """
 
 import math
@@ -11,9 +11,9 @@ from statistics import NormalDist
 
 
 def pass_at_k(samples: int, passed: int, k: int) -> float:
-    """Return the unbiased estimate of the chance that one of `k` samples passes (Chen et al. 2021, Eq. 1).
+    """Return the unbiased estimate of the chance that one of `k` samples passes.
 
-    `passed` of the instance's `samples`, at least `k`, have passed.
+    `passed` of the instance's `samples`, at least `k`, have passed (Chen et al. 2021, Eq. 1).
     """
     if not 1 <= k <= samples:
         raise ValueError(f"pass@{k} needs at least {max(k, 1)} samples, not {samples}")
@@ -23,19 +23,19 @@ def pass_at_k(samples: int, passed: int, k: int) -> float:
 def permutation(differences: Sequence[int]) -> float:
     """Return the two-sided p of Fisher's exact paired permutation test.
 
-    Under the null hypothesis each difference is as likely with the other sign. p is the share of all assignments of
-    signs whose sum is at least as far from 0 as the observed one. With differences of -1, 0 and 1 it is the p
-    of McNemar's exact test (Fay 2010).
+    Under the null hypothesis each difference is as likely with the other sign. p is the share of
+    all assignments of signs whose sum is at least as far from 0 as the observed one. With
+    differences of -1, 0 and 1 it is the p of McNemar's exact test (Fay 2010).
     """
     sums = Counter({0: 1})
-    for size in filter(None, map(abs, differences)):
-        larger = Counter({total + size: count for total, count in sums.items()})
-        larger.update({total - size: count for total, count in sums.items()})
-        sums = larger
-    seen = abs(sum(differences))
-    return float(
-        Fraction(sum(count for total, count in sums.items() if abs(total) >= seen), sums.total())
-    )
+    for size in map(abs, differences):
+        if size:
+            larger = Counter({total + size: count for total, count in sums.items()})
+            larger.update({total - size: count for total, count in sums.items()})
+            sums = larger
+    observed = abs(sum(differences))
+    extreme = sum(count for total, count in sums.items() if abs(total) >= observed)
+    return float(Fraction(extreme, sums.total()))
 
 
 def paired_interval(
@@ -43,9 +43,10 @@ def paired_interval(
 ) -> tuple[float, float]:
     """Return an interval of the mean of paired differences, each of which is one independent unit.
 
-    It is the normal interval after half a unit was added on either side, of the root mean square of the units that
-    differ (for differences of -1, 0 and 1: Agresti and Min 2005), which keeps it honest for few units and for ties. It
-    includes 0 where the exact test does not reject equality, so that interval and p never contradict each other there.
+    It is the normal interval after half a unit was added on either side, of the root mean square of
+    the units that differ (for differences of -1, 0 and 1: Agresti and Min 2005), which keeps it
+    honest for few units and for ties. It includes 0 where the exact test does not reject equality,
+    so interval and p never contradict each other there.
 
     Args:
         differences: from -1 to 1, such as the differences of two models' shares on each instance.
@@ -58,15 +59,19 @@ def paired_interval(
         return -1.0, 1.0
     squares = [value * value for value in differences if value]
     added = sum(squares) / len(squares) if squares else 1.0
-    count, total = len(differences) + 2, sum(differences)
+    count = len(differences) + 2
+    total = sum(differences)
     spread = math.sqrt(sum(squares) + added - total * total / count)
     half = NormalDist().inv_cdf(0.5 + level / 2) * spread / count
-    low, high = max(-1.0, total / count - half), min(1.0, total / count + half)
-    return (min(low, 0.0), max(high, 0.0)) if p >= 1 - level else (low, high)
+    low = max(-1.0, total / count - half)
+    high = min(1.0, total / count + half)
+    if p >= 1 - level:
+        return min(low, 0.0), max(high, 0.0)
+    return low, high
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p values adjusted for the number of comparisons (Holm 1979), stepping down from the smallest."""
+    """Return p values adjusted for their number (Holm 1979), stepping down from the smallest."""
     adjusted = [0.0] * len(p_values)
     largest = 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):

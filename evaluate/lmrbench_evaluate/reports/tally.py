@@ -1,7 +1,7 @@
-"""The outcome of each prediction row, and counts of outcomes and judgements by level and by category of the judge."""
+"""The outcome of each prediction row, and counts of outcomes and judgements."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -30,8 +30,8 @@ class ScoredAnswer(NamedTuple):
     core_status: str
     sha256: str
     judged: str | None
-    """The judge's category; `judge_error` if the judge failed, `not judged: ` and a reason if the answer cannot be
-    shown to a judge, None if the judge was not asked."""
+    """The judge's category; `judge_error` if the judge failed, `not judged: ` and a reason if the
+    answer cannot be shown to a judge, None if the judge was not asked."""
     votes_lost: int = 0
     """Failed votes of the judge, where others succeeded."""
     functions: tuple[bool, ...] = ()
@@ -39,7 +39,7 @@ class ScoredAnswer(NamedTuple):
     experiments: tuple[bool, ...] = ()
     """The same for the experiments of a method."""
     readings: tuple[str, ...] = ()
-    """For each altered choice of a counterfactual, the kind of reading (`verdict.choices.READINGS`)."""
+    """For each altered choice of a counterfactual, the kind of reading (`READINGS`)."""
     settled: tuple[SettledChoice, ...] = ()
     """The choices that an underspecified paper leaves open, as the answer settled them."""
     searches_table: bool = False
@@ -55,19 +55,14 @@ class ScoredAnswer(NamedTuple):
     ) -> "ScoredAnswer":
         """Score a result row; `metadata` is that of its prediction."""
         choices = counted_choices(row)
-        parts = {
-            key: tuple(part["status"] == Status.PASSED for part in row.get(key, ()))
-            for key in METHOD_KEYS
-        }
         return cls(
-            row["sample"],
-            row["status"],
-            row["core_status"],
-            row["prediction_sha256"],
-            _label(judgement),
-            judgement.errors if judgement and judgement.category else 0,
-            functions=parts["functions"],
-            experiments=parts["experiments"],
+            sample=row["sample"],
+            status=row["status"],
+            core_status=row["core_status"],
+            sha256=row["prediction_sha256"],
+            judged=_label(judgement),
+            votes_lost=judgement.errors if judgement and judgement.category else 0,
+            **{key: _passed_parts(row, key) for key in METHOD_KEYS},
             readings=tuple(choice["reading"] for choice in choices if choice["altered"]),
             settled=tuple(SettledChoice.of(choice) for choice in choices if choice["open"]),
             searches_table=bool(row.get("searches_table")),
@@ -81,6 +76,10 @@ class ScoredAnswer(NamedTuple):
         return outcome(self.status, self.core_status)
 
 
+def _passed_parts(row: Mapping[str, Any], key: str) -> tuple[bool, ...]:
+    return tuple(part["status"] == Status.PASSED for part in row.get(key, ()))
+
+
 def _label(judgement: Judgement | None) -> str | None:
     if judgement is None:
         return None
@@ -91,7 +90,7 @@ def _label(judgement: Judgement | None) -> str | None:
 
 @dataclass
 class Tally:
-    """Counts of prediction rows; each instance counts as many as the one with the most, filled up with `missing`."""
+    """Counts of prediction rows; a missing sample of an instance counts as `missing`."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     """Rows by outcome (`OUTCOMES`)."""
@@ -102,6 +101,25 @@ class Tally:
     votes_lost: int = 0
     """Rows whose category rests on fewer votes than requested."""
     instances: int = 0
+
+    @classmethod
+    def of(cls, answers: Sequence[ScoredAnswer], samples: int) -> "Tally":
+        """Count the answers to one instance.
+
+        All instances have the same weight, so those up to the number of samples are missing.
+        """
+        tally = cls(instances=1)
+        for answer in answers:
+            tally.outcomes[answer.outcome] += 1
+            tally.votes_lost += answer.votes_lost > 0
+            if answer.judged:
+                tally.judged[answer.judged] += 1
+            elif answer.status == Status.MALFORMED:
+                tally.nothing_to_judge += 1
+        if missing := samples - len(answers):
+            tally.outcomes[MISSING] = missing
+            tally.nothing_to_judge += missing
+        return tally
 
     def add(self, other: "Tally") -> None:
         """Add the counts of another tally."""
@@ -136,8 +154,16 @@ class Tally:
         return self.total - self.outcomes[MISSING] - self.outcomes[Status.INFRA_ERROR]
 
     def share(self, level: Level) -> Share:
-        """Return the share of rows that reached a level; samples of one instance are not independent."""
+        """Return the share of rows at a level; samples of one instance are not independent."""
         return Share(self.reached(level), self.total, self.instances)
+
+    def graded_share(self, level: Level) -> Share:
+        """Return the share of graded rows that reached a level."""
+        return Share(self.reached(level), self.graded)
+
+    def judged_share(self, category: str) -> Share:
+        """Return the share of rows with this category of the judge."""
+        return Share(self.judged[category], self.judge_base)
 
     @property
     def has_category(self) -> int:
@@ -147,12 +173,11 @@ class Tally:
     @property
     def not_judged(self) -> dict[str, int]:
         """Number of rows that cannot be shown to a judge, by reason."""
-        reasons = (
-            (name.removeprefix(NOT_JUDGED), count)
-            for name, count in self.judged.items()
-            if NOT_JUDGED in name
-        )
-        return dict(sorted(reasons))
+        reasons = {}
+        for name in sorted(self.judged):
+            if name.startswith(NOT_JUDGED):
+                reasons[name.removeprefix(NOT_JUDGED)] = self.judged[name]
+        return reasons
 
     @property
     def unjudged(self) -> int:
@@ -166,19 +191,18 @@ class Tally:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all numbers, for report.json."""
+        outcomes = {name: self.outcomes[name] for name in OUTCOMES if self.outcomes[name]}
         return {
             "total": self.total,
             "graded": self.graded,
-            **{
-                str(level): {
-                    **share_dict(self.share(level)),
-                    "share_of_graded": _rounded(Share(count, self.graded)),
-                }
-                for level, count in ((level, self.reached(level)) for level in Level)
-            },
-            "outcomes": {name: self.outcomes[name] for name in OUTCOMES if self.outcomes[name]},
+            **{str(level): self._level_dict(level) for level in Level},
+            "outcomes": outcomes,
             "judge": self.judge_dict() if self.judged else None,
         }
+
+    def _level_dict(self, level: Level) -> dict[str, Any]:
+        of_graded = rounded(self.graded_share(level).value)
+        return share_dict(self.share(level)) | {"share_of_graded": of_graded}
 
     def judge_dict(self) -> dict[str, Any]:
         """Return the numbers of the judge, for report.json."""
@@ -189,17 +213,16 @@ class Tally:
             "nothing_to_judge": self.nothing_to_judge,
             "votes_lost": self.votes_lost,
             "unjudged": self.unjudged,
-            "shares": {
-                name: _rounded(Share(self.judged[name], self.judge_base)) for name in BEST_FIRST
-            },
+            "shares": {name: rounded(self.judged_share(name).value) for name in BEST_FIRST},
         }
 
 
 def share_dict(share: Share) -> dict[str, Any]:
     """Return a share for report.json: count, rounded share and interval."""
-    interval = [round(bound, 4) for bound in share.interval]
-    return {"count": share.part, "share": _rounded(share), "ci95": interval}
+    interval = [rounded(bound) for bound in share.interval]
+    return {"count": share.part, "share": rounded(share.value), "ci95": interval}
 
 
-def _rounded(share: Share) -> float | None:
-    return None if share.value is None else round(share.value, 4)
+def rounded(value: float | None) -> float | None:
+    """Return a number for report.json."""
+    return None if value is None else round(value, 4)

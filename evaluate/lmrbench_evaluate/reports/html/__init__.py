@@ -1,12 +1,13 @@
-"""Render a report as one self-contained HTML page: tables, charts, and every answer beside the reference.
+"""Render a report as one self-contained HTML page, with every answer beside the reference.
 
-The page makes no request, all text of models is escaped, and everything can be read without its script.
+The page makes no request, all text of models is escaped, and everything can be read without its
+script.
 """
 
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,20 +16,21 @@ from markupsafe import Markup, escape
 
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.paths import benchmark_folder
-from lmrbench_data.base.proportions import percent
 from lmrbench_data.base.text import plural, split_text, visible
+from lmrbench_data.base.text_table import Table
 from lmrbench_data.dataset.rows import DatasetRow, goals_of
 from lmrbench_data.loader import LoadError
 from lmrbench_data.tasks.task_folders import stated_ids, task_folders
 
 from ...judge.opinion import BEST_FIRST
 from ...verdict.expected import row_cases
-from ...verdict.levels import OUTCOMES
+from ...verdict.levels import OUTCOMES, Level
 from ..answer_diff import DiffSection
 from ..answers import collect
 from ..data import ReportData
+from ..paired import Pair
 from ..score_tables import column, levels, mark, words
-from ..scores import ModelScore, with_difficulties
+from ..scores import ModelScore, Scores, with_difficulties
 from ..sections import notes, tables
 from ..spending import in_words
 from .markup import prose, python_lines
@@ -40,6 +42,42 @@ TASKS_URL = "https://github.com/lmr-bench/lmr-bench/tree/main/benchmark"
 
 def render_html(report: ReportData) -> str:
     """Return the page."""
+    scores = report.scores
+    split = with_difficulties(scores)
+    instances, warnings = collect(report)
+    script = _read("script.js")
+    present = set[str]().union(*(score.overall.outcomes for score in scores))
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            report=report,
+            scores=scores,
+            charted=[(column(score, split), score) for score in split],
+            verdicts=headlines(report),
+            names=[column(score, scores) for score in scores],
+            samples=max((score.samples for score in scores), default=0),
+            categories=sorted(set().union(*(score.categories for score in scores))),
+            levels=levels(scores),
+            judged=BEST_FIRST,
+            tables=_shown_tables(report),
+            notes=notes(report),
+            warnings=warnings,
+            instances=instances,
+            tasks=_task_folders(),
+            tasks_url=TASKS_URL,
+            outcomes=OUTCOMES,
+            shown_outcomes=[name for name in OUTCOMES if name in present],
+            words=words(scores),
+            mark=mark,
+            style=_read("style.css"),
+            script=script,
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        )
+    )
+
+
+def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE),
         autoescape=True,
@@ -47,49 +85,30 @@ def render_html(report: ReportData) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters.update(
-        visible=visible, prose=prose, coloured=_coloured, link=_link, in_words=in_words
-    )
-    environment.filters.update(
-        goals=_goals, unbroken=_unbroken, breakable=_breakable, test_code=_test_code
-    )
-    script = (_HERE / "script.js").read_text(encoding="utf-8")
+    environment.filters |= {
+        "visible": visible,
+        "prose": prose,
+        "coloured": _coloured,
+        "link": _link,
+        "in_words": in_words,
+        "goals": _goals,
+        "unbroken": _unbroken,
+        "breakable": _breakable,
+        "test_code": _test_code,
+    }
+    return environment
+
+
+def _read(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _shown_tables(report: ReportData) -> dict[str, Table]:
+    """Return the tables, without two in place of which the page has a grid and a chart."""
     named = dict(tables(report))
-    for title in ("By instance", "By category"):
-        named.pop(title, None)  # the page has a grid and a chart of its own
-    names = [column(score, report.scores) for score in report.scores]
-    split = with_difficulties(report.scores)
-    instances, warnings = collect(report)
-    return environment.get_template("page.html.j2").render(
-        report=report,
-        scores=report.scores,
-        charted=[(column(score, split), score) for score in split],
-        verdicts=headlines(report),
-        names=names,
-        several=max(samples)
-        if (samples := {score.samples for score in report.scores}) - {1}
-        else 0,
-        categories=sorted({name for score in report.scores for name in score.categories}),
-        levels=levels(report.scores),
-        judged=BEST_FIRST,
-        tables=named,
-        notes=notes(report),
-        warnings=warnings,
-        instances=instances,
-        tasks=_task_folders(),
-        tasks_url=TASKS_URL,
-        outcomes=OUTCOMES,
-        shown_outcomes=[
-            name
-            for name in OUTCOMES
-            if any(score.overall.outcomes[name] for score in report.scores)
-        ],
-        words=words(report.scores),
-        mark=mark,
-        style=(_HERE / "style.css").read_text(encoding="utf-8"),
-        script=script,
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-    )
+    named.pop("By instance", None)
+    named.pop("By category", None)
+    return named
 
 
 def _test_code(row: DatasetRow) -> Markup | str:
@@ -102,9 +121,8 @@ def _test_code(row: DatasetRow) -> Markup | str:
 
 def _unbroken(text: str) -> str:
     """Keep interval and p of a verdict on one line each."""
-    return re.sub(
-        r"\(95% CI [^()]*\)|p [=<] \S+", lambda match: match[0].replace(" ", "\u00a0"), text
-    )
+    parts = r"\(95% CI [^()]*\)|p [=<] \S+"
+    return re.sub(parts, lambda match: match[0].replace(" ", "\u00a0"), text)
 
 
 def _breakable(name: str) -> Markup:
@@ -112,28 +130,24 @@ def _breakable(name: str) -> Markup:
     return Markup(re.sub(r"([/_])(?=\w)", r"\1<wbr>", str(escape(name))))
 
 
-def _coloured(section: DiffSection) -> Sequence[tuple[str, Markup | str]]:
-    """Return (kind, line) for each line of a difference, with highlighted code."""
+def _coloured(section: DiffSection) -> Iterator[tuple[str, Markup | str]]:
+    """Yield (kind, line) for each line of a difference, with highlighted code."""
     before, after = python_lines(section.before), python_lines(section.after)
-    return [
-        (
-            line.kind,
-            line.text
-            if line.number < 0
-            else (before if line.kind == "del" else after)[line.number],
-        )
-        for line in section.lines
-    ]
+    for line in section.lines:
+        if line.number < 0:
+            yield line.kind, line.text
+        else:
+            yield line.kind, (before if line.kind == "del" else after)[line.number]
 
 
 def _goals(row: DatasetRow) -> str:
     """Return what an instance asks for: file and function, or their numbers."""
+    if not configuration_of(row).is_method:
+        return f"{row['goal_file']} · {row['goal_function']}"
     goals = goals_of(row)
-    names = [name for functions in goals.values() for name in functions]
-    if configuration_of(row).is_method:
-        difficulty = f", {row['difficulty']}" if "difficulty" in row else ""
-        return f"{plural(len(names), 'function')} in {plural(len(goals), 'file')}{difficulty}"
-    return f"{min(goals)} · {names[0]}"
+    functions = plural(sum(map(len, goals.values())), "function")
+    size = f"{functions} in {plural(len(goals), 'file')}"
+    return f"{size}, {row['difficulty']}" if "difficulty" in row else size
 
 
 def _link(address: str) -> str:
@@ -143,14 +157,10 @@ def _link(address: str) -> str:
 
 def _task_folders() -> dict[str, str]:
     """Return instance → folder, for the tasks of this installation."""
-    return {
-        name: folder.name
-        for folder in task_folders(benchmark_folder())
-        for name in stated_ids(folder)
-    }
-
-
-# --- paired comparisons -----------------------------------------------------------------------------------------------
+    names: dict[str, str] = {}
+    for folder in task_folders(benchmark_folder()):
+        names |= dict.fromkeys(stated_ids(folder), folder.name)
+    return names
 
 
 class Headline(NamedTuple):
@@ -163,37 +173,50 @@ class Headline(NamedTuple):
 
 def headlines(report: ReportData) -> list[Headline]:
     """Return a headline for each track, in the order of the scores."""
-    tracks = dict.fromkeys(score.track for score in report.scores)
-    return [
-        _headline(report, [score for score in report.scores if score.track == track])
-        for track in tracks
-    ]
+    tracks: dict[str, list[ModelScore]] = {}
+    for score in report.scores:
+        tracks.setdefault(score.track, []).append(score)
+    return [_headline(report, scores) for scores in tracks.values()]
 
 
-def _headline(report: ReportData, scores: Sequence[ModelScore]) -> Headline:
-    best, shown = scores[0], levels(report.scores)
-    level = best.headline if best.headline in shown else shown[0]
+def _headline(report: ReportData, scores: Scores) -> Headline:
+    """Return the headline of a track's scores, best first."""
+    best = scores[0]
+    level = best.headline if best.headline in levels(report.scores) else Level.REPRODUCED
     names = [column(score, report.scores) for score in scores[:2]]
-    samples = f", {best.samples} samples each" if best.samples > 1 else ""
-    about = f"{best.track} track, {plural(len(best.scope), 'instance')}{samples}"
+    about = f"{best.track} track, {plural(len(best.scope), 'instance')}"
+    if best.samples > 1:
+        about += f", {best.samples} samples each"
     if not best.overall.graded:
         return Headline(f"{names[0]}: nothing graded", about)
-    comparisons = [pair for pair in report.pairs if pair.level is level]
-    pair = next((pair for pair in comparisons if [pair.first, pair.second] == names), None)
+    pairs = {(pair.first, pair.second): pair for pair in report.pairs if pair.level is level}
+    pair = pairs.get((names[0], names[-1]))
     if pair is None:  # one model, or too many to compare all pairs
-        share = best.overall.share(level)
-        low, high = (f"{100 * bound:.0f}" for bound in share.interval)
-        return Headline(
-            f"{names[0]}: {percent(share.value)} {level} (95% CI {low} to {high})", about
-        )
-    pair = pair.reverse if pair.difference < 0 else pair
-    low, high = (f"{round(100 * bound)}".replace("-", "\N{MINUS SIGN}") for bound in pair.interval)
-    p = "< 0.001" if pair.p_holm < 0.001 else f"= {pair.p_holm:.2g}"
-    text = (
-        f"{pair.first} {100 * pair.difference + 0.0:+.1f} points over {pair.second} (95% CI {low} to {high}), "
-        f"p {p}: {'' if pair.distinguishable else 'not '}distinguishable"
-    )
-    adjusted = (
-        f", adjusted for {len(comparisons)} comparisons (Holm)" if len(comparisons) > 1 else ""
-    )
-    return Headline(text, f"Points of {level}, {about}; exact paired permutation test{adjusted}.")
+        return Headline(_score_text(names[0], level, best), about)
+    return Headline(_pair_text(pair), f"Points of {level}, {about}; {_method(len(pairs))}.")
+
+
+def _method(comparisons: int) -> str:
+    test = "exact paired permutation test"
+    return f"{test}, adjusted for {comparisons} comparisons (Holm)" if comparisons > 1 else test
+
+
+def _score_text(name: str, level: Level, score: ModelScore) -> str:
+    """Say how often a model reached a level."""
+    share = score.overall.share(level)
+    low, high = share.interval
+    return f"{name}: {share.percent} {level} (95% CI {100 * low:.0f} to {100 * high:.0f})"
+
+
+def _pair_text(pair: Pair) -> str:
+    """Say by how much the better model of a pair leads."""
+    names = [pair.first, pair.second]
+    bounds = list(pair.interval)
+    if pair.difference < 0:
+        names.reverse()
+        bounds = [-bound for bound in reversed(bounds)]
+    low, high = (f"{round(100 * bound)}".replace("-", "\N{MINUS SIGN}") for bound in bounds)
+    p = "p < 0.001" if pair.p_holm < 0.001 else f"p = {pair.p_holm:.2g}"
+    verdict = "distinguishable" if pair.distinguishable else "not distinguishable"
+    lead = f"{names[0]} {100 * abs(pair.difference):+.1f} points over {names[1]}"
+    return f"{lead} (95% CI {low} to {high}), {p}: {verdict}"

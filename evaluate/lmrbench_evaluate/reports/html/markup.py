@@ -1,6 +1,7 @@
-"""Convert untrusted prose and code to HTML: Markdown with formulas as MathML, and highlighted Python.
+"""Convert untrusted prose and code to HTML: Markdown with formulas, and highlighted Python.
 
-Markdown has no HTML, links or images here, and of the result only known elements and harmless attributes are kept.
+Markdown has no HTML, links or images here, and of the result only known elements and harmless
+attributes are kept. Formulas are MathML.
 """
 
 import textwrap
@@ -18,15 +19,19 @@ from lmrbench_data.base.text import visible
 
 #: A longer formula is shown as it was written.
 MAX_FORMULA = 2000
-_HTML = "p em strong code pre ul ol li blockquote h1 h2 h3 h4 h5 h6 hr br table thead tbody tr th td span div"
+_HTML = (
+    "p em strong code pre ul ol li blockquote h1 h2 h3 h4 h5 h6 hr br table thead tbody tr th td "
+    "span div"
+)
 _MATHML = (
-    "math mrow mi mn mo mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr mtd mstyle "
-    "mpadded mphantom menclose"
+    "math mrow mi mn mo mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover "
+    "mtable mtr mtd mstyle mpadded mphantom menclose"
 )
 #: Attributes that change how a formula looks and nothing else.
 _LOOKS = (
-    "display stretchy fence form accent accentunder mathvariant lspace rspace width height depth linethickness "
-    "displaystyle scriptlevel columnalign columnspacing rowspacing largeop movablelimits minsize maxsize notation"
+    "display stretchy fence form accent accentunder mathvariant lspace rspace width height depth "
+    "linethickness displaystyle scriptlevel columnalign columnspacing rowspacing largeop "
+    "movablelimits minsize maxsize notation"
 )
 
 
@@ -47,10 +52,9 @@ def _markdown() -> Any:
 
 def _formula(source: str, options: dict[str, Any]) -> str:
     """Convert a formula from LaTeX to MathML; show it as written if it cannot be converted."""
+    has_markup = "<" in source and "\\text" in source  # nh3 would drop such a text
     try:
-        if len(source) <= MAX_FORMULA and not (
-            "<" in source and "\\text" in source
-        ):  # nh3 would drop such a text
+        if len(source) <= MAX_FORMULA and not has_markup:
             display = "block" if options.get("display_mode") else "inline"
             return str(latex2mathml.converter.convert(source, display=display))
     except Exception:  # untrusted input may raise anything in a library for trusted input
@@ -58,15 +62,18 @@ def _formula(source: str, options: dict[str, Any]) -> str:
     return f'<code class="formula">{escape(source)}</code>'
 
 
-#: Class of a span, by the beginning of a token's type.
+#: Beginning of a token's type → class of its span.
 _CLASSES = {
     "Keyword": "k",
     "Name.Function": "f",
     "Name.Class": "f",
     "Literal.String": "s",
     "Literal.Number": "n",
+    "Comment": "c",
+    "Operator.Word": "k",
+    "Name.Decorator": "f",
+    "Name.Builtin": "b",
 }
-_CLASSES |= {"Comment": "c", "Operator.Word": "k", "Name.Decorator": "f", "Name.Builtin": "b"}
 
 
 def python_lines(lines: list[str]) -> list[Markup]:
@@ -79,16 +86,17 @@ def _python_lines(lines: tuple[str, ...]) -> list[Markup]:
     # Exactly these lines: the lexer must neither strip nor add any.
     lexer = PythonLexer(stripnl=False, ensurenl=False)
     plain = [visible(line, keep="\t") for line in lines]
-    written: list[list[Markup]] = [[]]
+    tokens = []
     for kind, value in lexer.get_tokens("\n".join(plain)):
-        name = str(kind).removeprefix("Token.")
-        css = next((css for start, css in _CLASSES.items() if name.startswith(start)), "")
-        for number, piece in enumerate(value.split("\n")):
-            if number:
-                written.append([])
-            if piece:
-                written[-1].append(
-                    Markup('<i class="{}">{}</i>').format(css, piece) if css else escape(piece)
-                )
-    made = [Markup("").join(pieces) for pieces in written]
-    return made if len(made) == len(plain) else [escape(line) for line in plain]
+        # A span ends with its line.
+        spans = [_span(str(kind), piece) for piece in value.split("\n")]
+        tokens.append(Markup("\n").join(spans))
+    highlighted = Markup("").join(tokens).split("\n")
+    return highlighted if len(highlighted) == len(plain) else [escape(line) for line in plain]
+
+
+def _span(kind: str, text: str) -> Markup:
+    for start, css in _CLASSES.items():
+        if text and kind.startswith(f"Token.{start}"):
+            return Markup('<i class="{}">{}</i>').format(css, text)
+    return escape(text)
