@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from lmrbench_data.base import names
+from lmrbench_data.base import names, proportions
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.hub_client import hub_errors
@@ -39,7 +39,7 @@ ALLOWED = {
 }
 NEEDED = ("run.json", "predictions.jsonl")
 #: The modules that the Space gets a copy of: they import nothing of ours.
-SPACE_MODULES = (names, record_format, stats)
+SPACE_MODULES = (names, proportions, record_format, stats)
 #: Folder of the Space with the records of local runs.
 LOCAL = "local"
 #: Limits of a run: what the leaderboard can show.
