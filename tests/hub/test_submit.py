@@ -80,7 +80,7 @@ REFUSED_RUNS: list[tuple[dict[str, Any], str]] = [
     ({"timeout_scale": 2.0}, "its time limits were scaled by 2.0"),
     ({"dataset_sha256": "0" * 64}, "no tag has the dataset of this run (000000000000)"),
     ({"predictions": "gold"}, "not a model"),
-    ({"scope": {"another": "Evaluation Metrics"}}, "its scope lacks 1 of 1 instance (toy-scale)"),
+    ({"scope": {}}, "it covers 0 of 1 instance; evaluate on all of them"),
 ]
 
 
