@@ -41,11 +41,10 @@ def test_a_published_run_closes_its_pull_request_and_is_not_published_again(worl
         assert done.returncode == 0, done.stdout + done.stderr
     assert "3 of 3 verdicts equal the submitted ones" in done.stdout
     item = hub.repo(RESULTS).pull_requests[1]
-    published = hub.repo(RESULTS).resolve("main").sha
     assert item.status == "closed"
     assert item.title.startswith("bad, good on LMR-Bench 0.1.0: ")
     assert "# LMR-Bench results\n" in hub.files(RESULTS)["README.md"].decode()
-    assert f"/datasets/{RESULTS}/commit/{published}" in item.comments[0][1]
+    assert f"/datasets/{RESULTS}/blob/main/verified/" in item.comments[0][1]
     assert "exists already" in world.submit("--to", RESULTS).stderr
     done = world.verify(1)
     assert (done.returncode, "already verified and published" in done.stderr) == (0, True)

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -41,6 +42,8 @@ NEEDED = ("run.json", "predictions.jsonl")
 SPACE_MODULES = (names, proportions, record_format, stats)
 #: Folder of the Space with the records of local runs.
 LOCAL = "local"
+#: The records, which maintainers write; a plain name has no character with a meaning in a pattern.
+_RECORD = re.compile(rf"verified/{names.PLAIN.pattern}\.json")
 #: Limits of a run: what the leaderboard can show.
 MAX_ROWS = 50_000
 MAX_ENTRIES = 100
@@ -114,29 +117,19 @@ def read_records(api: "HfApi", repo_id: str) -> dict[str, Record]:
     with hub_errors(repo_id):
         # At one commit: for a branch that it cannot reach, the client returns an old state.
         sha = str(api.dataset_info(repo_id, revision="main").sha)
+        paths = [name for name in list_files(api, repo_id, sha) if _RECORD.fullmatch(name)]
+        if not paths:
+            return {}
         folder = api.snapshot_download(
-            repo_id, repo_type="dataset", revision=sha, allow_patterns="verified/*.json"
+            repo_id, repo_type="dataset", revision=sha, allow_patterns=paths
         )
     records = {}
-    for path in sorted(Path(folder, "verified").glob("*.json")):
+    for path in (Path(folder, name) for name in sorted(paths)):
         with contextlib.suppress(ValidationError):
             record = Record.model_validate_json(path.read_bytes())
             if record.run_id == path.stem:
                 records[path.stem] = record
     return records
-
-
-def commit_title(record: Record) -> str:
-    """Return the start of the title of the commit that publishes a run."""
-    return f"Verified {record.run_id} [PR {record.pull_request} at "
-
-
-def commit_of(api: "HfApi", repo_id: str, record: Record) -> str:
-    """Return the commit that published a run, or main."""
-    for item in api.list_repo_commits(repo_id, repo_type="dataset"):
-        if item.title.startswith(commit_title(record)):
-            return str(item.commit_id)
-    return "main"
 
 
 def row_name(row: Mapping[str, Any]) -> str:
@@ -161,16 +154,18 @@ def table_faults(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     faults = []
     trackless = [row for row in rows if row["track"] not in TRACKS]
     if trackless:
-        problem = f"{len(trackless)} of {plural(len(rows), 'row')} without a track"
-        fix = f"set `track` to {' or '.join(TRACKS)} in these predictions and evaluate again"
-        faults.append(f"{problem} ({row_name(trackless[0])}); {fix}")
-    samples = Counter(AnswerKey.of(row).row._replace(sample=0) for row in rows)
-    entries = {key._replace(instance_id="") for key in samples}
-    if len(rows) > MAX_ROWS or len(entries) > MAX_ENTRIES or max(samples.values()) > MAX_SAMPLES:
         faults.append(
-            f"it has more than {MAX_ROWS} rows, {MAX_ENTRIES} models, settings and tracks,"
-            f" or {MAX_SAMPLES} samples of an instance; submit it in parts"
+            f"{len(trackless)} of {plural(len(rows), 'row')} without a track"
+            f" ({row_name(trackless[0])}); set `track` to {' or '.join(TRACKS)}"
+            " in these predictions and evaluate again"
         )
+    if len(rows) > MAX_ROWS:
+        faults.append(f"it has more than {MAX_ROWS} rows; submit it in parts")
+    samples = Counter(AnswerKey.of(row).row._replace(sample=0) for row in rows)
+    if max(samples.values()) > MAX_SAMPLES:
+        faults.append(f"it has more than {MAX_SAMPLES} samples of an instance")
+    if len({key._replace(instance_id="") for key in samples}) > MAX_ENTRIES:
+        faults.append(f"it has more than {MAX_ENTRIES} models, settings and tracks")
     return faults
 
 
@@ -183,13 +178,13 @@ def write_space(folder: Path, local: Sequence[Record] = ()) -> list[Path]:
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder}: is not an empty folder; name a new one, or remove it")
     files = [path for path in sorted((cards_folder() / "space").iterdir()) if path.is_file()]
-    targets = {folder / path.name: path for path in files}
+    sources = {path.name: path for path in files}
     for module in SPACE_MODULES:
         path = Path(str(module.__file__))
-        targets[folder / "base" / path.name] = path
-    for target, path in targets.items():
-        write_atomically(target, path.read_bytes())
+        sources[f"base/{path.name}"] = path
+    contents = {name: path.read_bytes() for name, path in sources.items()}
     for record in local:
-        content = record.model_dump_json().encode()
-        write_atomically(folder / LOCAL / f"{record.run_id}.json", content)
-    return list(targets)
+        contents[f"{LOCAL}/{record.run_id}.json"] = record.model_dump_json().encode()
+    for name, content in contents.items():
+        write_atomically(folder / name, content)
+    return [folder / name for name in contents]

@@ -32,8 +32,6 @@ from ..verdict.levels import MISSING
 from ..verdict.verdict import Status
 from .layout import (
     check_free,
-    commit_of,
-    commit_title,
     published_facts,
     published_schema,
     read_records,
@@ -57,10 +55,10 @@ MAX_LINES = 50
 
 
 def publish(api: "HfApi", verified: Verification) -> tuple[Record, str]:
-    """Publish a repeated run in one commit to main, then close the pull request with a link to it.
+    """Publish a repeated run in one commit to main, then close the pull request.
 
     Returns:
-        The record, and the address of the commit.
+        The record and its address.
     """
     submission = verified.submission
     repo_id = submission.repo_id
@@ -71,7 +69,7 @@ def publish(api: "HfApi", verified: Verification) -> tuple[Record, str]:
     files = _files(verified, record)
     if "README.md" not in present:
         files["README.md"] = _card(verified)
-    title = f"{commit_title(record)}{submission.sha[:12]}]"
+    title = f"Verified {record.run_id} [PR {record.pull_request} at {submission.sha[:12]}]"
     commit(api, repo_id, additions(files), title=title, parent_commit=head)
     return record, close(api, repo_id, record)
 
@@ -92,14 +90,14 @@ def earlier_record(api: "HfApi", repo_id: str, number: int) -> Record | None:
 
 
 def close(api: "HfApi", repo_id: str, record: Record) -> str:
-    """Close the pull request of a published run, unless it is closed, with a link to the results.
+    """Close the pull request of a published run, unless it is closed, with a link to the record.
 
     Returns:
-        The address of the commit.
+        The address of the record.
     """
     number = record.pull_request
+    url = f"{api.endpoint}/datasets/{repo_id}/blob/main/{record_path(record.run_id)}"
     with hub_errors(f"{repo_id} PR {number}"):
-        url = f"{api.endpoint}/datasets/{repo_id}/commit/{commit_of(api, repo_id, record)}"
         details = api.get_discussion_details(repo_id, number, repo_type="dataset")
         if details.status == "open":
             api.change_discussion_status(
@@ -219,9 +217,6 @@ class _EntryMaker:
         """Return the entry; `judges` are the judges of all answers of the run."""
         score = self._score
         rows = self._rows_of(self._rows)
-        names: dict[str, list[str]] = defaultdict(list)
-        for name, category in score.scope.items():
-            names[category].append(name)
         questions = {AnswerKey.of(row).question for row in rows}
         return Entry(
             model=score.model,
@@ -233,12 +228,16 @@ class _EntryMaker:
             judges=sorted({judges[question] for question in questions & judges.keys()}),
             fingerprint=_fingerprint(rows),
             overall=self._rate(score.overall, self._rows),
-            categories={
-                category: self._rate(tally, names[category])
-                for category, tally in sorted(score.categories.items())
-            },
+            categories=self._categories(),
             tasks={name: self._result(name, tally) for name, tally in score.instances.items()},
         )
+
+    def _categories(self) -> dict[str, Score]:
+        names: dict[str, list[str]] = defaultdict(list)
+        for name, category in self._score.scope.items():
+            names[category].append(name)
+        tallies = sorted(self._score.categories.items())
+        return {category: self._rate(tally, names[category]) for category, tally in tallies}
 
     def _rows_of(self, names: Iterable[str]) -> list[ResultRow]:
         return [row for name in names for row in self._rows[name]]

@@ -7,7 +7,7 @@ checked before any is read. Predictions are evaluated again; the rest is shown, 
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,12 +67,18 @@ def fetch_submission(api: "HfApi", repo_id: str, number: int) -> Submission:
         added = _added_files(where, list_files(api, repo_id, base), list_files(api, repo_id, head))
         run_id = _run_of(where, added)
         _check_sizes(where, added, run_id)
-        files = {}
-        for path in added:
-            local = api.hf_hub_download(repo_id, path, repo_type="dataset", revision=head)
-            files[path.rpartition("/")[2]] = Path(local)
+        files = _fetch(api, repo_id, head, added)
     dataset_sha256 = _read_dataset(where, files["run.json"], run_id)
     return Submission(repo_id, number, head, details.author, run_id, dataset_sha256, files)
+
+
+def _fetch(api: "HfApi", repo_id: str, revision: str, paths: Iterable[str]) -> dict[str, Path]:
+    """Return name → local file."""
+    files = {}
+    for path in paths:
+        local = api.hf_hub_download(repo_id, path, repo_type="dataset", revision=revision)
+        files[Path(path).name] = Path(local)
+    return files
 
 
 def _commits(api: "HfApi", repo_id: str, number: int) -> tuple[str, str]:
@@ -92,8 +98,9 @@ def _added_files(
     changed = before.items() - after.items()
     if changed:
         name, _ = min(changed)
-        problem = f"{where}: changes or deletes {shown(name)}"
-        raise InputError(f"{problem}; a submission only adds a run's files")
+        raise InputError(
+            f"{where}: changes or deletes {shown(name)}; a submission only adds a run's files"
+        )
     return {name: size for name, (_, size) in after.items() if name not in before}
 
 
@@ -102,8 +109,10 @@ def _run_of(where: str, added: Mapping[str, int]) -> str:
     names = [name for name in added if re.fullmatch(r"runs/[^/]+/run\.json", name)]
     run_id = names[0].split("/")[1] if len(names) == 1 else ""
     if not PLAIN.fullmatch(run_id):
-        problem = f"{where}: adds {len(names)} files runs/<run id>/run.json"
-        raise InputError(f"{problem}; expected one, with a plain name")
+        raise InputError(
+            f"{where}: adds {len(names)} files runs/<run id>/run.json;"
+            " expected one, with a plain name"
+        )
     for name in NEEDED:
         if f"runs/{run_id}/{name}" not in added:
             raise InputError(f"{where}: lacks runs/{run_id}/{name}")

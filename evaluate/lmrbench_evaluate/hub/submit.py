@@ -92,8 +92,10 @@ def _find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> _Publish
             with contextlib.suppress(LoadError):
                 if read_card_stamp(Path(card), where, config)["sha256"] == dataset_sha256:
                     return _Published(tag, sha, config)
-    problem = f"{repo_id}: no tag has the dataset of this run ({dataset_sha256[:12]})"
-    raise InputError(f"{problem}; evaluate on a published version, {repo_id}@vX.Y.Z")
+    raise InputError(
+        f"{repo_id}: no tag has the dataset of this run ({dataset_sha256[:12]});"
+        f" evaluate on a published version, {repo_id}@vX.Y.Z"
+    )
 
 
 def _run_faults(facts: Mapping[str, Any], rows: Sequence[ResultRow]) -> Iterator[str]:
@@ -118,8 +120,9 @@ def _files(run: Path, facts: Mapping[str, Any], run_id: str) -> dict[str, bytes]
             contents[name] = (run / name).read_bytes()
     for name, content in contents.items():
         if len(content) > ALLOWED[name]:
-            problem = f"{run / name}: is larger than {ALLOWED[name] // MIB} MiB"
-            raise InputError(f"{problem}; submit the run in parts")
+            raise InputError(
+                f"{run / name}: is larger than {ALLOWED[name] // MIB} MiB; submit the run in parts"
+            )
     return {f"runs/{run_id}/{name}": content for name, content in contents.items()}
 
 
@@ -137,10 +140,6 @@ def _check_results(api: "HfApi", results_repo: str, run_id: str) -> str:
 
 def carry_out(api: "HfApi", plan: SubmissionPlan) -> tuple[str, bool]:
     """Open the pull request of a plan; return its address, and whether it was open already."""
-    content = b"".join(name.encode() + plan.files[name] for name in sorted(plan.files))
-    digest = hashlib.sha256(content).hexdigest()[:16]
-    models = ", ".join(sorted({one_line(row["model_name_or_path"]) for row in plan.rows}))
-    title = f"{models[:80]} on {plan.benchmark}: {plan.run_id} [{digest}]"
     description = (
         "Opened by `lmrbench submit`. A maintainer repeats the run with `lmrbench verify`."
     )
@@ -148,7 +147,15 @@ def carry_out(api: "HfApi", plan: SubmissionPlan) -> tuple[str, bool]:
         api,
         plan.results_repo,
         plan.files,
-        title=title,
+        title=_title(plan),
         older=f": {plan.run_id} [",
         description=description,
     )
+
+
+def _title(plan: SubmissionPlan) -> str:
+    """Return the title of the pull request, which is different for other content."""
+    content = b"".join(name.encode() + plan.files[name] for name in sorted(plan.files))
+    digest = hashlib.sha256(content).hexdigest()[:16]
+    models = ", ".join(sorted({one_line(row["model_name_or_path"]) for row in plan.rows}))
+    return f"{models[:80]} on {plan.benchmark}: {plan.run_id} [{digest}]"

@@ -121,8 +121,11 @@ def _dataset_rows(submission: Submission, dataset: str) -> tuple[str, list[Datas
                 return config, rows
     stated = shown(submission.dataset_sha256)[:12]
     have = " and ".join(sha256[:12] for sha256 in hashes)
-    problem = f"run {submission.run_id} is on {stated}, and {dataset} is {have}"
-    raise ArgumentError("dataset", f"{problem}; name the published one, org/name@vX.Y.Z")
+    raise ArgumentError(
+        "dataset",
+        f"run {submission.run_id} is on {stated}, and {dataset} is {have};"
+        " name the published one, org/name@vX.Y.Z",
+    )
 
 
 def _read_submission(

@@ -6,7 +6,8 @@ an index of the predictions, never their contents: ten thousand take no more tha
 
 import contextlib
 import logging
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,7 @@ from .settings import WORKERS, RunSettings
 from .writer import RunWriter, check_folder, with_all_answers
 
 _log = logging.getLogger(__name__)
+_UNANSWERED = "they count as not passed; to leave them out, select the others with `instances`"
 
 
 @dataclass
@@ -85,6 +87,7 @@ def evaluate(
         evaluation = _Evaluation(settings, scope, engine, writer)
         keys = evaluation.add_predictions(predictions, {row["instance_id"]: row for row in rows})
         jobs = evaluation.plan(keys)
+        evaluation.prepare(jobs)
         evaluation.run(jobs, progress or Progress())
         return evaluation.finish(keys)
 
@@ -107,8 +110,7 @@ def check_run(
     if folder.exists and not settings.replace:
         items = read_predictions(predictions if predictions.exists() else [], scope)
         answers = (item for item in items if isinstance(item, Prediction))
-        for _ in with_all_answers(answers, folder):
-            pass
+        deque(with_all_answers(answers, folder), maxlen=0)
 
 
 def _choose_rows(settings: RunSettings, rows: Sequence[DatasetRow]) -> dict[str, DatasetRow]:
@@ -181,32 +183,35 @@ class _Evaluation:
         keys = self._writer.take_predictions(items, self._settings.replace)
         if not keys:
             raise _no_predictions(predictions, self._summary.bad_rows)
-        unanswered = len(self._scope.keys() - {key.instance_id for key in keys})
-        if unanswered:
-            _log.warning(
-                "%d of %s: no answer, so they count as not passed;"
-                " to leave them out, select the others with `instances`",
-                unanswered,
-                plural(len(self._scope), "instance"),
-            )
         self._writer.update(predictions=source_name(predictions), complete=False)
         self._summary.rows = len(keys)
+        unanswered = len(self._scope.keys() - {key.instance_id for key in keys})
+        if unanswered:
+            instances = plural(len(self._scope), "instance")
+            _log.warning("%d of %s: no answer, so %s", unanswered, instances, _UNANSWERED)
         return keys
 
     def _in_scope(
         self, predictions: Source, rows: Mapping[str, DatasetRow]
     ) -> Iterator[Prediction]:
-        is_new = not self._writer.folder.predictions.path.exists()
-        bad_rows = self._summary.bad_rows
         is_empty = True
         for item in read_predictions(predictions, rows, self._settings.dataset):
             if isinstance(item, BadRow):
-                bad_rows.append(item)
+                self._summary.bad_rows.append(item)
             elif item.instance_id in self._scope:
                 is_empty = False
                 yield item
-        # A new folder of instances without an answer stays: merged, they count as not passed.
-        if is_empty and (bad_rows or not is_new or not first_columns(predictions)):
+        if is_empty:
+            self._check_empty(predictions)
+
+    def _check_empty(self, predictions: Source) -> None:
+        """Accept predictions without an answer to an instance of the scope only in a new folder.
+
+        Such a folder stays: merged with others, its instances count as not passed.
+        """
+        bad_rows = self._summary.bad_rows
+        is_new = not self._writer.folder.predictions.path.exists()
+        if bad_rows or not is_new or not first_columns(predictions):
             raise _no_predictions(predictions, bad_rows)
 
     def plan(self, keys: Sequence[AnswerKey]) -> dict[AnswerKey, list[AnswerKey]]:
@@ -224,24 +229,11 @@ class _Evaluation:
             )
         return jobs
 
-    def run(self, jobs: Mapping[AnswerKey, Sequence[AnswerKey]], progress: Progress) -> None:
-        """Run the jobs and write their results, until the engine fails repeatedly."""
-        self._prepare({self._scope[job.instance_id]["docker_image"] for job in jobs})
-        progress.start(len(jobs))
-        failures = Failures()
-        done = follow_jobs(jobs, self._submit, slots=self._engine.slots, stop=self._engine.stop)
-        with contextlib.closing(done):
-            for job, future in done:
-                verdict = future.result()
-                self._write(job, jobs[job], verdict)
-                progress.step(self._outcome(job, verdict))
-                if failures.note(verdict.cause in (Cause.ENGINE, Cause.OVERLOAD)):
-                    self._summary.stopped = verdict.detail
-                    return
-
-    def _prepare(self, tags: Set[str]) -> None:
-        facts = self._writer.facts
+    def prepare(self, jobs: Iterable[AnswerKey]) -> None:
+        """Make the environments of the jobs available."""
+        tags = {self._scope[job.instance_id]["docker_image"] for job in jobs}
         images = self._engine.prepare(sorted(tags))
+        facts = self._writer.facts
         self._writer.update(
             images={**facts["images"], **images},
             engine=self._engine.facts,
@@ -250,19 +242,30 @@ class _Evaluation:
         scale = self._settings.timeout_scale
         self._engine.begin(Conditions(images, facts["fresh_seeds"], scale))
 
+    def run(self, jobs: Mapping[AnswerKey, Sequence[AnswerKey]], progress: Progress) -> None:
+        """Run the jobs and write their results; stop if the engine fails repeatedly."""
+        progress.start(len(jobs))
+        failures = Failures()
+        done = follow_jobs(jobs, self._submit, slots=self._engine.slots, stop=self._engine.stop)
+        with contextlib.closing(done):
+            for job, future in done:
+                verdict = future.result()
+                progress.step(self._write(jobs[job], verdict))
+                if failures.note(verdict.cause in (Cause.ENGINE, Cause.OVERLOAD)):
+                    self._summary.stopped = verdict.detail
+                    return
+
     def _submit(self, job: AnswerKey) -> Future[Verdict]:
         return self._engine.submit(self._scope[job.instance_id], self._writer.prediction(job))
 
-    def _write(self, job: AnswerKey, answers: Sequence[AnswerKey], verdict: Verdict) -> None:
-        self._writer.write_log(job, verdict.log)
+    def _write(self, answers: Sequence[AnswerKey], verdict: Verdict) -> str:
+        """Write the verdict on answers with the same content; return their outcome."""
+        row = self._scope[answers[0].instance_id]
+        self._writer.write_log(answers[0], verdict.log)
         for answer in answers:
-            self._writer.append(answer, verdict, self._scope[job.instance_id])
-
-    def _outcome(self, job: AnswerKey, verdict: Verdict) -> str:
-        """Return the outcome of a job for the progress."""
+            self._writer.append(answer, verdict, row)
         reached = outcome(verdict.status, verdict.core_status)
-        configuration = configuration_of(self._scope[job.instance_id])
-        if reached == Level.ROBUST and not configuration.has_contract:
+        if reached == Level.ROBUST and not configuration_of(row).has_contract:
             return str(Level.REPRODUCED)  # all cases are core cases: the two levels are one
         return reached
 
@@ -286,20 +289,21 @@ def select(
     Raises:
         ArgumentError: a name is unknown, or no row is left.
     """
-    chosen = {row["instance_id"]: row for row in rows}
-    check_instances(instances, chosen)
+    known = {row["instance_id"]: row for row in rows}
+    check_instances(instances, known)
     available = sorted({row["category"] for row in rows})
     for category in categories:
         if category not in available:
-            problem = f"{category!r} must be one of: {'; '.join(available)}"
-            raise ArgumentError("categories", problem)
+            raise ArgumentError(
+                "categories", f"{category!r} must be one of: {'; '.join(available)}"
+            )
     if instances:
-        chosen = {name: row for name, row in chosen.items() if name in instances}
+        known = {name: row for name, row in known.items() if name in instances}
     if categories:
-        chosen = {name: row for name, row in chosen.items() if row["category"] in categories}
-    if not chosen:
+        known = {name: row for name, row in known.items() if row["category"] in categories}
+    if not known:
         raise ArgumentError("instances", "none of them is in the chosen categories")
-    return chosen
+    return known
 
 
 def _no_predictions(predictions: Source, bad_rows: Sequence[BadRow]) -> InputError:

@@ -3,13 +3,13 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from lmrbench_data.base.errors import ArgumentError, InputError
-from lmrbench_data.base.jsonl import read_log, wrong_key
+from lmrbench_data.base.jsonl import parse_row, read_log, wrong_key
 from lmrbench_data.base.names import PLAIN, child_path
 from lmrbench_data.base.text import join_names
 from lmrbench_data.dataset.load import load_rows
@@ -61,20 +61,18 @@ class RunFolder:
         """run.json: dataset, sandbox, limits, versions, times; InputError if it is not whole."""
         stored = self.path / FACTS
         try:
-            facts: Any = json.loads(stored.read_text(encoding="utf-8"))
+            facts = parse_row(stored.read_bytes(), {})
         except OSError as error:
-            problem = f"{self.path}: {self._found()}"
-            expected = "expected a folder that `lmrbench evaluate` has written"
-            raise InputError(f"{problem}; {expected}") from error
-        except (ValueError, TypeError, RecursionError):
-            facts = None
-        wrong = wrong_key(facts, _FACTS)
-        if wrong is None:
-            wrong = _wrong_names(facts)
-        if wrong is not None:
-            problem = f"{stored}: damaged ({wrong})"
-            raise InputError(f"{problem}; move the folder away and evaluate again")
-        return dict(facts)
+            raise InputError(
+                f"{self.path}: {self._found()};"
+                " expected a folder that `lmrbench evaluate` has written"
+            ) from error
+        wrong = _wrong_fact(facts)
+        if facts is None or wrong:
+            raise InputError(
+                f"{stored}: damaged ({wrong}); move the folder away and evaluate again"
+            )
+        return facts
 
     def _found(self) -> str:
         """Describe what exists in place of a run folder."""
@@ -168,13 +166,19 @@ class RunFolder:
         spec = dataset or facts["dataset"]
         rows = load_rows(spec, self.config) if rows is None else rows
         if dataset_sha256(rows) != facts["dataset_sha256"]:
-            problem = f"{self.path} was evaluated on rows other than those of {spec!r}"
-            raise ArgumentError("dataset", f"{problem}; name the dataset of the run")
+            raise ArgumentError(
+                "dataset",
+                f"{self.path} was evaluated on rows other than those of {spec!r};"
+                " name the dataset of the run",
+            )
         return {row["instance_id"]: row for row in rows}
 
 
-def _wrong_names(facts: Mapping[str, Any]) -> str | None:
-    """Return the first fact that should map instances to names and does not."""
+def _wrong_fact(facts: Any) -> str | None:
+    """Return the first fact that is missing or has another type."""
+    wrong = wrong_key(facts, _FACTS)
+    if wrong is not None:
+        return wrong
     for name in ("scope", "difficulties"):
         if not all(isinstance(value, str) for value in facts[name].values()):
             return name
@@ -192,19 +196,23 @@ def default_run_folder(
 ) -> Path:
     """Return the run folder for these predictions, this configuration and these instances."""
     name = source_name(predictions)
-    is_path = isinstance(predictions, str | Path)
-    place = ""
-    if name not in WORDS:
-        # Files of one name in different places have different folders.
-        place = str(Path(name).resolve()) if is_path else repr(predictions)
+    place = _place_of(predictions)
+    if place:
         name = re.sub(r"\.(jsonl|json|parquet)$", "", Path(name).name)
         name = re.sub(r"[^\w.-]", "-", name)
     if config != FUNCTION:
         name += f"-{config}"
     if place or instances or categories:
-        chosen = [place, sorted(set(instances)), sorted(set(categories))]
-        name += f"-{hashlib.sha256(json.dumps(chosen).encode()).hexdigest()[:8]}"
+        chosen = json.dumps([place, sorted(set(instances)), sorted(set(categories))])
+        name += f"-{hashlib.sha256(chosen.encode()).hexdigest()[:8]}"
     return Path(RUNS) / name
+
+
+def _place_of(predictions: Source) -> str:
+    """Return where predictions are: files of one name in different places are different."""
+    if not isinstance(predictions, str | Path):
+        return repr(predictions)
+    return "" if predictions in WORDS else str(Path(predictions).resolve())
 
 
 def benchmark_of(canary: str) -> str:

@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 def merge_runs(parts: Sequence[Path], out: Path, *, replace: bool = False) -> RunFolder:
-    """Write a run folder with the predictions, results and logs of all parts; repeat the call to resume.
+    """Write a run folder with the predictions, results and logs of all parts; repeat to resume.
 
     Judgements stay behind: judge the merged run.
 
@@ -51,32 +51,43 @@ def merge_runs(parts: Sequence[Path], out: Path, *, replace: bool = False) -> Ru
     facts = [folder.facts for folder in folders]
     _check_parts(parts, facts)
     with RunWriter.open(out, _merge_identity(facts)) as writer:
-        answers = itertools.chain.from_iterable(folder.require_predictions() for folder in folders)
-        keys = writer.take_predictions(answers, replace)
-        writer.update(complete=False)
-        for folder in folders:
-            _copy(folder, writer)
-        is_complete = not writer.pending(keys)
-        if not is_complete:
-            names = ", ".join(str(folder.path) for folder in folders if _lacks_results(folder))
-            _log.warning("not complete: %s; re-run, or evaluate into the merged folder", names)
-        writer.update(complete=is_complete, **_merge_ends(facts))
+        _merge_files(folders, writer, replace)
+        writer.update(**_merge_ends(facts))
     return writer.folder
+
+
+def _merge_files(folders: Sequence[RunFolder], writer: RunWriter, replace: bool) -> None:
+    answers = itertools.chain.from_iterable(folder.require_predictions() for folder in folders)
+    keys = writer.take_predictions(answers, replace)
+    writer.update(complete=False)
+    for folder in folders:
+        for row in folder.rows():
+            writer.add_result(row)
+        if (folder.path / LOGS).is_dir():
+            shutil.copytree(folder.path / LOGS, writer.folder.path / LOGS, dirs_exist_ok=True)
+    if writer.pending(keys):
+        names = ", ".join(str(folder.path) for folder in folders if _lacks_results(folder))
+        _log.warning("not complete: %s; re-run, or evaluate into the merged folder", names)
+    else:
+        writer.update(complete=True)
 
 
 def _check_parts(parts: Sequence[Path], facts: Sequence[dict[str, Any]]) -> None:
     """Check that parts have equal settings and different instances."""
-    owners: dict[str, Path] = {}
     for path, part in zip(parts, facts, strict=True):
         for name in _EQUAL:
             if part.get(name) != facts[0].get(name):
-                problem = f"{path} and {parts[0]} differ in {name}"
-                raise InputError(f"{problem}; only runs with equal settings can be merged")
-        for instance in sorted(part["scope"]):
-            if instance in owners:  # which result would count?
-                problem = f"{path}: instance {instance} is in {owners[instance]}, too"
-                raise InputError(f"{problem}; name each run once")
-            owners[instance] = path
+                raise InputError(
+                    f"{path} and {parts[0]} differ in {name};"
+                    " only runs with equal settings can be merged"
+                )
+    owners: dict[str, Path] = {}
+    for path, part in zip(parts, facts, strict=True):
+        for instance in sorted(part["scope"].keys() & owners.keys()):  # which result would count?
+            raise InputError(
+                f"{path}: instance {instance} is in {owners[instance]}, too; name each run once"
+            )
+        owners |= dict.fromkeys(part["scope"], path)
 
 
 def _merge_identity(facts: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -101,15 +112,6 @@ def _merge_ends(facts: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "finished_at": max(ends, default=None),
         "merged": [part["run_id"] for part in facts],
     }
-
-
-def _copy(folder: RunFolder, writer: RunWriter) -> None:
-    """Copy the results and logs of a part."""
-    for row in folder.rows():
-        writer.add_result(row)
-    logs = folder.path / LOGS
-    if logs.is_dir():
-        shutil.copytree(logs, writer.folder.path / LOGS, dirs_exist_ok=True)
 
 
 def _lacks_results(folder: RunFolder) -> bool:

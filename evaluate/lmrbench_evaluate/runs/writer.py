@@ -20,7 +20,7 @@ from lmrbench_data.dataset.rows import DatasetRow
 from ..predictions.prediction import AnswerKey, Prediction
 from ..verdict.choices import implemented_options
 from ..verdict.verdict import Status, Verdict
-from .folder import FACTS, PREDICTIONS, RESULTS, RunFolder
+from .folder import FACTS, RESULTS, RunFolder
 from .result_log import ResultLog
 
 #: The facts that must agree for results to share a folder; their scope may grow.
@@ -132,31 +132,13 @@ class RunWriter:
 
     def append(self, key: AnswerKey, verdict: Verdict, row: DatasetRow) -> None:
         """Write the result of one prediction; the operating system has it when this returns."""
-        seeds = row["tests"]["seeds"]
-        cases = row["tests"]["cases"]
         result = {name: self.facts[name] for name in _SHARED}
         result |= {"instance_id": key.instance_id, "category": row["category"], **key.as_row()}
-        result |= {
-            "status": str(verdict.status),
-            "core_status": str(verdict.core_status),
-            "detail": verdict.detail,
-            "memorised": verdict.memorised(seeds),
-            "core_memorised": verdict.memorised(seeds, core=True),
-            "cases": [case.as_row() for case in verdict.cases],
-            "functions": verdict.functions(cases),
-            "experiments": verdict.experiments(cases),
-            "choices": list(verdict.choices) or implemented_options(row, b"", ()),
-            "searches_table": verdict.searches_table,
-            "duration_s": round(verdict.duration_s, 3),
-            "cpu_s": None if verdict.cpu_s is None else round(verdict.cpu_s, 3),
-            "image_id": self.facts["images"][row["docker_image"]],
-        }
-        columns = configuration_of(row).result_columns
-        for name in RESULT_COLUMNS - columns:
-            del result[name]
-        self._results.write(
-            {name: result[name] for name in ResultRow.__annotations__ if name in result}
-        )
+        result |= _verdict_columns(verdict, row)
+        result["image_id"] = self.facts["images"][row["docker_image"]]
+        absent = RESULT_COLUMNS - configuration_of(row).result_columns
+        columns = [name for name in ResultRow.__annotations__ if name not in absent]
+        self._results.write({name: result[name] for name in columns})
 
     def infra_errors(self, keys: Iterable[AnswerKey]) -> int:
         """Return the number of these answers whose last result is an infra error."""
@@ -171,37 +153,68 @@ class RunWriter:
             path.write_text(log, encoding="utf-8")
 
 
+def _verdict_columns(verdict: Verdict, row: DatasetRow) -> dict[str, Any]:
+    """Return the columns of all configurations; a result has those of its own."""
+    seeds = row["tests"]["seeds"]
+    cases = row["tests"]["cases"]
+    return {
+        "status": str(verdict.status),
+        "core_status": str(verdict.core_status),
+        "detail": verdict.detail,
+        "memorised": verdict.memorised(seeds),
+        "core_memorised": verdict.memorised(seeds, core=True),
+        "cases": [case.as_row() for case in verdict.cases],
+        "functions": verdict.functions(cases),
+        "experiments": verdict.experiments(cases),
+        "choices": list(verdict.choices) or implemented_options(row, b"", ()),
+        "searches_table": verdict.searches_table,
+        "duration_s": round(verdict.duration_s, 3),
+        "cpu_s": None if verdict.cpu_s is None else round(verdict.cpu_s, 3),
+    }
+
+
 def check_folder(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
     """Return the facts of the run that a folder can begin or continue; write nothing.
 
     Raises:
         InputError: as `RunWriter.open`.
     """
-    if not RunFolder(path).exists:
-        if path.exists() and not _is_empty(path):
-            problem = f"{path}: is not a run folder and not empty; use an empty folder"
-            raise ArgumentError("out", problem)
-        run_id = f"{path.resolve().name}-{uuid.uuid4().hex[:8]}"
-        return {"run_id": run_id, **identity, "started_at": now()}
-    facts = RunFolder(path).facts
-    _check_identity(path, facts, identity)
-    return {**facts, "scope": identity["scope"], "difficulties": identity["difficulties"]}
+    if RunFolder(path).exists:
+        facts = RunFolder(path).facts
+        _check_settings(path, facts, identity)
+        _check_scope(path, facts, identity)
+        return {**facts, "scope": identity["scope"], "difficulties": identity["difficulties"]}
+    if path.exists() and not _is_empty(path):
+        problem = f"{path}: is not a run folder and not empty; use an empty folder"
+        raise ArgumentError("out", problem)
+    run_id = f"{path.resolve().name}-{uuid.uuid4().hex[:8]}"
+    return {"run_id": run_id, **identity, "started_at": now()}
 
 
-def _check_identity(path: Path, facts: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
-    """Check that a run can continue with these facts."""
+def _check_settings(path: Path, facts: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    """Check that new results can be mixed with those of a run."""
     for name in IDENTITY:
-        if facts.get(name) != identity[name]:
-            what = name.removesuffix("_sha256")
-            if what == name:
-                what += f" ({facts.get(name)}, now {identity[name]})"
-            problem = f"{path} holds a run with a different {what}, and results cannot be mixed"
-            raise ArgumentError("out", f"{problem}; name another folder, or move this one away")
+        if facts.get(name) == identity[name]:
+            continue
+        what = name.removesuffix("_sha256")
+        if what == name:
+            what += f" ({facts.get(name)}, now {identity[name]})"
+        raise ArgumentError(
+            "out",
+            f"{path} holds a run with a different {what}, and results cannot be mixed;"
+            " name another folder, or move this one away",
+        )
+
+
+def _check_scope(path: Path, facts: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    """Check that a run keeps its instances."""
     left_out = sorted(facts["scope"].keys() - identity["scope"].keys())
     if left_out:
-        problem = f"{path} holds a run that also covers {join_names(left_out, 3)}"
-        fix = "choose these `instances` as well, or name another folder"
-        raise ArgumentError("out", f"{problem}; {fix}")
+        raise ArgumentError(
+            "out",
+            f"{path} holds a run that also covers {join_names(left_out, 3)};"
+            " choose these `instances` as well, or name another folder",
+        )
 
 
 def with_all_answers(predictions: Iterable[Prediction], folder: RunFolder) -> Iterator[Prediction]:
@@ -211,17 +224,18 @@ def with_all_answers(predictions: Iterable[Prediction], folder: RunFolder) -> It
         ArgumentError: they lack or change an answer.
     """
     missing = {key.row: key.sha256 for key in folder.answers()}
-    changed = None
+    changed = []
     for item in predictions:
-        stored = missing.pop(item.key.row, item.sha256)
-        if stored != item.sha256 and changed is None:
-            changed = item.key
+        if missing.pop(item.key.row, item.sha256) != item.sha256:
+            changed.append(item.key)
         yield item
     if changed or missing:
-        fault = f"change: {changed}" if changed else f"lack: {next(iter(missing))}"
-        problem = f"{folder.path} holds an answer that these predictions {fault}"
-        fix = "name another folder, or replace the answers of the run (`replace=True`)"
-        raise ArgumentError("out", f"{problem}; {fix}")
+        fault = f"change: {changed[0]}" if changed else f"lack: {next(iter(missing))}"
+        raise ArgumentError(
+            "out",
+            f"{folder.path} holds an answer that these predictions {fault}; name another folder,"
+            " or replace the answers of the run (`replace=True`)",
+        )
 
 
 def _is_empty(path: Path) -> bool:
