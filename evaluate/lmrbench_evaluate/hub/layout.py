@@ -1,14 +1,10 @@
 """The layout of the results dataset, the records on its main branch, and the files of the Space."""
 
-import contextlib
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from pydantic import ValidationError
 
 from lmrbench_data.base import names, proportions
 from lmrbench_data.base.errors import InputError
@@ -17,8 +13,6 @@ from lmrbench_data.base.hub_client import hub_errors
 from lmrbench_data.base.paths import cards_folder
 from lmrbench_data.base.proportions import TRACKS
 from lmrbench_data.base.text import one_line, plural
-from lmrbench_data.dataset.columns import schema
-from lmrbench_data.dataset.result_rows import ResultRow
 
 from ..predictions.prediction import AnswerKey
 from ..reports import stats
@@ -26,7 +20,6 @@ from . import record as record_format
 from .record import Record
 
 if TYPE_CHECKING:
-    import pyarrow
     from huggingface_hub import HfApi
 
 MIB = 1024 * 1024
@@ -42,8 +35,6 @@ NEEDED = ("run.json", "predictions.jsonl")
 SPACE_MODULES = (names, proportions, record_format, stats)
 #: Folder of the Space with the records of local runs.
 LOCAL = "local"
-#: The records, which maintainers write; a plain name has no character with a meaning in a pattern.
-_RECORD = re.compile(rf"verified/{names.PLAIN.pattern}\.json")
 #: Limits of a run: what the leaderboard can show.
 MAX_ROWS = 50_000
 MAX_ENTRIES = 100
@@ -77,14 +68,6 @@ def published_facts(facts: Mapping[str, Any], run_id: str) -> bytes:
     return (json.dumps(published, indent=2) + "\n").encode()
 
 
-def published_schema() -> "pyarrow.Schema":
-    """Return the columns of a Parquet file of the results dataset."""
-    import pyarrow as pa
-
-    added = ("paper_title", "paper_url", "config", "benchmark_version", "submitted_by")
-    return pa.schema([*schema(row=ResultRow), *((name, pa.string()) for name in added)])
-
-
 def record_path(run_id: str) -> str:
     """Return the path of the record of a verified run."""
     return f"verified/{run_id}.json"
@@ -112,26 +95,6 @@ def check_free(
     return head, files
 
 
-def read_records(api: "HfApi", repo_id: str) -> dict[str, Record]:
-    """Return run id → record on main, where only maintainers write; skip other files."""
-    with hub_errors(repo_id):
-        # At one commit: for a branch that it cannot reach, the client returns an old state.
-        sha = str(api.dataset_info(repo_id, revision="main").sha)
-        paths = [name for name in list_files(api, repo_id, sha) if _RECORD.fullmatch(name)]
-        if not paths:
-            return {}
-        folder = api.snapshot_download(
-            repo_id, repo_type="dataset", revision=sha, allow_patterns=paths
-        )
-    records = {}
-    for path in (Path(folder, name) for name in sorted(paths)):
-        with contextlib.suppress(ValidationError):
-            record = Record.model_validate_json(path.read_bytes())
-            if record.run_id == path.stem:
-                records[path.stem] = record
-    return records
-
-
 def row_name(row: Mapping[str, Any]) -> str:
     """Return the name of a result row in messages."""
     name = f"{shown(row['instance_id'])}, {shown(row['model_name_or_path'])}"
@@ -151,22 +114,27 @@ def table_faults(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return why results cannot be published: none, no track, or more than the board shows."""
     if not rows:
         return ["it has no results"]
-    faults = []
-    trackless = [row for row in rows if row["track"] not in TRACKS]
-    if trackless:
-        faults.append(
-            f"{len(trackless)} of {plural(len(rows), 'row')} without a track"
-            f" ({row_name(trackless[0])}); set `track` to {' or '.join(TRACKS)}"
-            " in these predictions and evaluate again"
-        )
+    faults = _track_faults(rows)
+    samples = Counter(AnswerKey.of(row).row._replace(sample=0) for row in rows)
+    entries = {key._replace(instance_id="") for key in samples}
     if len(rows) > MAX_ROWS:
         faults.append(f"it has more than {MAX_ROWS} rows; submit it in parts")
-    samples = Counter(AnswerKey.of(row).row._replace(sample=0) for row in rows)
     if max(samples.values()) > MAX_SAMPLES:
         faults.append(f"it has more than {MAX_SAMPLES} samples of an instance")
-    if len({key._replace(instance_id="") for key in samples}) > MAX_ENTRIES:
+    if len(entries) > MAX_ENTRIES:
         faults.append(f"it has more than {MAX_ENTRIES} models, settings and tracks")
     return faults
+
+
+def _track_faults(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    trackless = [row for row in rows if row["track"] not in TRACKS]
+    if not trackless:
+        return []
+    return [
+        f"{len(trackless)} of {plural(len(rows), 'row')} without a track"
+        f" ({row_name(trackless[0])}); set `track` to {' or '.join(TRACKS)}"
+        " in these predictions and evaluate again"
+    ]
 
 
 def write_space(folder: Path, local: Sequence[Record] = ()) -> list[Path]:
@@ -177,12 +145,13 @@ def write_space(folder: Path, local: Sequence[Record] = ()) -> list[Path]:
     """
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder}: is not an empty folder; name a new one, or remove it")
-    files = [path for path in sorted((cards_folder() / "space").iterdir()) if path.is_file()]
-    sources = {path.name: path for path in files}
+    contents = {}
+    for path in sorted((cards_folder() / "space").iterdir()):
+        if path.is_file():
+            contents[path.name] = path.read_bytes()
     for module in SPACE_MODULES:
         path = Path(str(module.__file__))
-        sources[f"base/{path.name}"] = path
-    contents = {name: path.read_bytes() for name, path in sources.items()}
+        contents[f"base/{path.name}"] = path.read_bytes()
     for record in local:
         contents[f"{LOCAL}/{record.run_id}.json"] = record.model_dump_json().encode()
     for name, content in contents.items():

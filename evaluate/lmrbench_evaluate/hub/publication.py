@@ -4,9 +4,12 @@ All files are made here: none is copied from a stranger, and a stranger's branch
 because its author can push to it at any time. Two runs never touch the same file.
 """
 
+import contextlib
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +18,10 @@ from pydantic import ValidationError
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import now
 from lmrbench_data.base.hub_client import additions, commit, hub_errors
+from lmrbench_data.base.names import PLAIN
 from lmrbench_data.base.paths import cards_folder
 from lmrbench_data.base.version import __version__
+from lmrbench_data.dataset.columns import schema
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.guessing import SettledChoice, by_truth, corrected
@@ -32,9 +37,8 @@ from ..verdict.levels import MISSING
 from ..verdict.verdict import Status
 from .layout import (
     check_free,
+    list_files,
     published_facts,
-    published_schema,
-    read_records,
     record_path,
     shown,
     table_faults,
@@ -46,6 +50,10 @@ from .verify import Verification, is_memorised
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
+#: A record, which a maintainer wrote; its name has no character with a meaning in a pattern.
+_RECORD = re.compile(rf"verified/{PLAIN.pattern}\.json")
+#: Columns of the published rows beside those of a result.
+_ADDED = ("paper_title", "paper_url", "config", "benchmark_version", "submitted_by")
 #: Longest text of a failing case, in characters.
 MAX_FAILURE = 240
 #: Largest number of answers that a record lists.
@@ -60,32 +68,42 @@ def publish(api: "HfApi", verified: Verification) -> tuple[Record, str]:
     Returns:
         The record and its address.
     """
-    submission = verified.submission
-    repo_id = submission.repo_id
-    head, present = check_free(api, repo_id, submission.run_id, submission.where)
-    with hub_errors(submission.where):
-        user = api.whoami()["name"]
-    record = make_record(verified, user)
+    repo_id = verified.submission.repo_id
+    where = verified.submission.where
+    head, present = check_free(api, repo_id, verified.submission.run_id, where)
+    with hub_errors(where):
+        record = make_record(verified, api.whoami()["name"])
     files = _files(verified, record)
     if "README.md" not in present:
         files["README.md"] = _card(verified)
-    title = f"Verified {record.run_id} [PR {record.pull_request} at {submission.sha[:12]}]"
+    title = f"Verified {record.run_id} [PR {record.pull_request} at {record.submission[:12]}]"
     commit(api, repo_id, additions(files), title=title, parent_commit=head)
     return record, close(api, repo_id, record)
 
 
 def _card(verified: Verification) -> bytes:
     """Return the card of a new results dataset."""
-    card = (cards_folder() / "results_card.md").read_text(encoding="utf-8")
     row = next(iter(verified.instances.values()))
+    card = (cards_folder() / "results_card.md").read_text(encoding="utf-8")
     return card.replace("{{ benchmark }}", benchmark_title(row["canary"])).encode()
 
 
 def earlier_record(api: "HfApi", repo_id: str, number: int) -> Record | None:
     """Return the record of a pull request's earlier verification, even if it has new commits."""
-    for record in read_records(api, repo_id).values():
-        if record.pull_request == number:
-            return record
+    with hub_errors(repo_id):
+        # At one commit: for a branch that it cannot reach, the client returns an old state.
+        sha = str(api.dataset_info(repo_id, revision="main").sha)
+        paths = sorted(filter(_RECORD.fullmatch, list_files(api, repo_id, sha)))
+        if not paths:
+            return None
+        folder = api.snapshot_download(
+            repo_id, repo_type="dataset", revision=sha, allow_patterns=paths
+        )
+    for path in paths:
+        with contextlib.suppress(ValidationError):
+            record = Record.model_validate_json(Path(folder, path).read_bytes())
+            if record.pull_request == number:
+                return record
     return None
 
 
@@ -195,28 +213,35 @@ def _task(row: DatasetRow) -> Task:
 
 def _entries(verified: Verification) -> list[Entry]:
     judges = {}
-    for answer, judgement in read_judgements(verified.folder).items():
+    for question, judgement in read_judgements(verified.folder).items():
         if judgement.category:
-            judges[answer] = shown(judgement.model)
-    scores = with_difficulties(score_runs([verified.folder]))
-    return [_EntryMaker(score, verified.rows).make(judges) for score in scores]
+            judges[question] = shown(judgement.model)
+    rows: dict[AnswerKey, list[ResultRow]] = defaultdict(list)
+    for row in verified.rows:
+        rows[AnswerKey.of(row).row._replace(sample=0)].append(row)
+    entries = []
+    for score in with_difficulties(score_runs([verified.folder])):
+        answers = {name: rows[AnswerKey(name, *score.key)] for name in score.scope}
+        entries.append(_EntryMaker(score, answers, judges).make())
+    return entries
 
 
+@dataclass
 class _EntryMaker:
-    """Make the entry of one model, setting and track, on all rows or those of one difficulty."""
+    """Make the entry of one model, setting and track, on all rows or those of one difficulty.
 
-    def __init__(self, score: ModelScore, results: Iterable[ResultRow]) -> None:
-        self._score = score
-        self._rows: dict[str, list[ResultRow]] = defaultdict(list)
-        for row in results:
-            name = row["instance_id"]
-            if AnswerKey.of(row)[1:4] == score.key and name in score.scope:
-                self._rows[name].append(row)
+    Attributes:
+        rows: instance id → results of the model.
+        judges: question → judge, for all answers of the run.
+    """
 
-    def make(self, judges: Mapping[AnswerKey, str]) -> Entry:
-        """Return the entry; `judges` are the judges of all answers of the run."""
-        score = self._score
-        rows = self._rows_of(self._rows)
+    score: ModelScore
+    rows: Mapping[str, Sequence[ResultRow]]
+    judges: Mapping[AnswerKey, str]
+
+    def make(self) -> Entry:
+        score = self.score
+        rows = self._rows_of(score.scope)
         questions = {AnswerKey.of(row).question for row in rows}
         return Entry(
             model=score.model,
@@ -225,22 +250,22 @@ class _EntryMaker:
             level=score.headline.value,
             difficulty=score.part,
             samples=score.samples,
-            judges=sorted({judges[question] for question in questions & judges.keys()}),
+            judges=sorted({self.judges[name] for name in questions & self.judges.keys()}),
             fingerprint=_fingerprint(rows),
-            overall=self._rate(score.overall, self._rows),
+            overall=self._rate(score.overall, score.scope),
             categories=self._categories(),
             tasks={name: self._result(name, tally) for name, tally in score.instances.items()},
         )
 
     def _categories(self) -> dict[str, Score]:
         names: dict[str, list[str]] = defaultdict(list)
-        for name, category in self._score.scope.items():
+        for name, category in self.score.scope.items():
             names[category].append(name)
-        tallies = sorted(self._score.categories.items())
+        tallies = sorted(self.score.categories.items())
         return {category: self._rate(tally, names[category]) for category, tally in tallies}
 
     def _rows_of(self, names: Iterable[str]) -> list[ResultRow]:
-        return [row for name in names for row in self._rows[name]]
+        return [row for name in names for row in self.rows[name]]
 
     def _rate(self, tally: Tally, names: Iterable[str]) -> Score:
         rows = self._rows_of(names)
@@ -249,7 +274,7 @@ class _EntryMaker:
             robust=tally.robust,
             total=tally.total,
             missing=tally.outcomes[MISSING],
-            interval=tally.share(self._score.headline).interval,
+            interval=tally.share(self.score.headline).interval,
             memorised=sum(map(is_memorised, rows)),
             choices=_choices(rows),
             claimed_judged=_judged(tally),
@@ -260,14 +285,14 @@ class _EntryMaker:
         """Return the cost of one answer to each instance; None if an answer states none."""
         costs = []
         for name in names:
-            for answer in self._score.answers.get(name, ()):
+            for answer in self.score.answers.get(name, ()):
                 if "cost_usd" not in answer.amounts:
                     return None
                 costs.append(answer.amounts["cost_usd"])
-        return sum(costs) / self._score.samples if costs else None
+        return sum(costs) / self.score.samples if costs else None
 
     def _result(self, name: str, tally: Tally) -> TaskResult:
-        rows = self._rows[name]
+        rows = self.rows[name]
         failures = [_failure(row) for row in rows if row["status"] != Status.PASSED]
         return TaskResult(
             outcomes=dict(tally.outcomes),
@@ -327,6 +352,7 @@ def _parquet(verified: Verification, record: Record) -> bytes:
         added = {"paper_title": task.paper, "paper_url": task.url, "run_id": record.run_id}
         added |= {"config": record.config, "benchmark_version": record.benchmark_version}
         rows.append({**row, **added, "submitted_by": record.submitted_by})
+    columns = pa.schema([*schema(row=ResultRow), *((name, pa.string()) for name in _ADDED)])
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist(rows, schema=published_schema()), sink)
+    pq.write_table(pa.Table.from_pylist(rows, schema=columns), sink)
     return bytes(sink.getvalue())

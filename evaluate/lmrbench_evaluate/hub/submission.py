@@ -5,7 +5,6 @@ its head. It may only add the files of one run, and their sizes are limited: the
 checked before any is read. Predictions are evaluated again; the rest is shown, not believed.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.hub_client import hub_errors
-from lmrbench_data.base.jsonl import wrong_key
+from lmrbench_data.base.jsonl import parse_row
 from lmrbench_data.base.names import PLAIN
 from lmrbench_data.base.paths import cache_folder
 
@@ -68,7 +67,7 @@ def fetch_submission(api: "HfApi", repo_id: str, number: int) -> Submission:
         run_id = _run_of(where, added)
         _check_sizes(where, added, run_id)
         files = _fetch(api, repo_id, head, added)
-    dataset_sha256 = _read_dataset(where, files["run.json"], run_id)
+    dataset_sha256 = _read_dataset(where, files["run.json"])
     return Submission(repo_id, number, head, details.author, run_id, dataset_sha256, files)
 
 
@@ -129,14 +128,9 @@ def _check_sizes(where: str, added: Mapping[str, int], run_id: str) -> None:
             raise InputError(f"{where}: {name} is larger than {limits[name] // MIB} MiB")
 
 
-def _read_dataset(where: str, path: Path, run_id: str) -> str:
+def _read_dataset(where: str, path: Path) -> str:
     """Return the hash of the dataset that a submitted run.json states."""
-    try:
-        facts = json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
-        facts = None
-    if wrong_key(facts, {"run_id": str, "dataset_sha256": str}) is not None:
+    facts = parse_row(path.read_bytes(), {"dataset_sha256": str})
+    if facts is None:
         raise InputError(f"{where}: run.json: not the facts of a run")
-    if facts["run_id"] != run_id:
-        raise InputError(f"{where}: run.json: refers to a different run than {run_id}")
     return str(facts["dataset_sha256"])

@@ -56,10 +56,7 @@ def plan_submission(api: "HfApi", run: Path, dataset: str, results_repo: str) ->
     rows = list(folder.rows())
     published = _find_published(api, dataset, facts["dataset_sha256"])
     dataset_rows = load_rows(f"{dataset}@{published.sha}", published.config)
-    faults = [*_run_faults(facts, rows), *table_faults(rows)]
-    if len(facts["scope"]) < len(dataset_rows):
-        whole = plural(len(dataset_rows), "instance")
-        faults.append(f"it covers {len(facts['scope'])} of {whole}; evaluate on all of them")
+    faults = [*_run_faults(facts, rows, len(dataset_rows)), *table_faults(rows)]
     if faults:
         raise InputError(f"{run}: cannot be submitted: {'; '.join(faults)}")
     run_id = re.sub(r"[^A-Za-z0-9._-]", "-", facts["run_id"])[-100:].lstrip("._-") or "run"
@@ -98,8 +95,11 @@ def _find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> _Publish
     )
 
 
-def _run_faults(facts: Mapping[str, Any], rows: Sequence[ResultRow]) -> Iterator[str]:
+def _run_faults(
+    facts: Mapping[str, Any], rows: Sequence[ResultRow], instances: int
+) -> Iterator[str]:
     again = "run the same `lmrbench evaluate` again"
+    scope = facts["scope"]
     if not facts.get("complete"):
         yield f"it is not complete; {again}"
     if any(row["status"] == Status.INFRA_ERROR for row in rows):
@@ -110,6 +110,8 @@ def _run_faults(facts: Mapping[str, Any], rows: Sequence[ResultRow]) -> Iterator
         yield f"its time limits were scaled by {facts['timeout_scale']}"
     if facts.get("predictions") in WORDS:
         yield "it evaluated the benchmark's own files, not a model"
+    if len(scope) < instances:
+        yield f"it covers {len(scope)} of {plural(instances, 'instance')}; evaluate on all of them"
 
 
 def _files(run: Path, facts: Mapping[str, Any], run_id: str) -> dict[str, bytes]:

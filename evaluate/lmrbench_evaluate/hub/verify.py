@@ -21,7 +21,7 @@ from lmrbench_data.loader import CONFIGS, NoConfigError, dataset_sha256
 
 from ..judge.judgement_log import FILE as JUDGEMENTS
 from ..judge.judgement_log import JudgementLog
-from ..predictions.prediction import AnswerKey
+from ..predictions.prediction import AnswerKey, Prediction
 from ..predictions.reading import read_predictions
 from ..predictions.sources import BadRow
 from ..runs.evaluation import RunSummary, evaluate
@@ -33,6 +33,8 @@ from ..sandbox.zygotes import CONTAINER
 from .layout import MAX_ROWS, row_name, shown, table_faults
 from .submission import Submission
 
+#: What to do about a damaged file.
+_FIX = "the submitter has to submit the run again"
 #: Number of secret seeds of a verification, drawn for it alone.
 FRESH_SEEDS = 2
 
@@ -112,19 +114,15 @@ def repeat(
 
 def _dataset_rows(submission: Submission, dataset: str) -> tuple[str, list[DatasetRow]]:
     """Return the configuration that a submission is on, and its rows."""
-    hashes = []
     for config in CONFIGS:
         with contextlib.suppress(NoConfigError):
             rows = load_rows(dataset, config)
-            hashes.append(dataset_sha256(rows))
-            if hashes[-1] == submission.dataset_sha256:
+            if dataset_sha256(rows) == submission.dataset_sha256:
                 return config, rows
-    stated = shown(submission.dataset_sha256)[:12]
-    have = " and ".join(sha256[:12] for sha256 in hashes)
     raise ArgumentError(
         "dataset",
-        f"run {submission.run_id} is on {stated}, and {dataset} is {have};"
-        " name the published one, org/name@vX.Y.Z",
+        f"{dataset} is not the dataset of run {submission.run_id},"
+        f" {shown(submission.dataset_sha256)[:12]}; name the published one, org/name@vX.Y.Z",
     )
 
 
@@ -145,20 +143,22 @@ def _read_submission(
 
 
 def _prediction_faults(submission: Submission, instances: Mapping[str, DatasetRow]) -> list[str]:
-    """Return why the predictions cannot be published; they are JSON lines, a few rows at least."""
+    """Return why the predictions cannot be published."""
+    path = submission.files[PREDICTIONS]
     # Counted first: other forms of predictions, such as a list, would be read as a whole.
-    lines = _lines(submission, PREDICTIONS, lambda line: parse_row(line, {}))
-    count = sum(1 for _ in lines)
+    count = sum(1 for _ in read_log(path, lambda line: parse_row(line, {}), _FIX))
     if not 0 < count <= MAX_ROWS:
         return [f"it has {count} rows of predictions; expected 1 to {MAX_ROWS}"]
-    rows = []
-    faults = []
-    for item in read_predictions(submission.files[PREDICTIONS], instances):
-        if isinstance(item, BadRow):
-            faults.append(f"prediction {shown(Path(str(item)).name)}")
-        else:
-            rows.append({"instance_id": item.instance_id, **item.key.as_row()})
-    return [*faults, *table_faults(rows)]
+    items = list(map(_key, read_predictions(path, instances)))
+    faults = [item for item in items if isinstance(item, str)]
+    return faults + table_faults([item for item in items if not isinstance(item, str)])
+
+
+def _key(item: Prediction | BadRow) -> dict[str, Any] | str:
+    """Return the keys of a prediction, or what is wrong with it."""
+    if isinstance(item, BadRow):
+        return f"prediction {shown(Path(str(item)).name)}"
+    return {"instance_id": item.instance_id, **item.key.as_row()}
 
 
 def _lines(
@@ -166,8 +166,7 @@ def _lines(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a file of the submission; none if it lacks the file."""
     if name in submission.files:
-        fix = "the submitter has to submit the run again"
-        for line in read_log(submission.files[name], parse, fix):
+        for line in read_log(submission.files[name], parse, _FIX):
             yield line.row
 
 

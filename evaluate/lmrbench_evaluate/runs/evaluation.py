@@ -6,7 +6,6 @@ an index of the predictions, never their contents: ten thousand take no more tha
 
 import contextlib
 import logging
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -32,10 +31,14 @@ from ..verdict.verdict import Cause, Verdict
 from .engine import Conditions, Engine, Threads
 from .folder import BENCHMARK, RunFolder, benchmark_of, default_run_folder
 from .settings import WORKERS, RunSettings
-from .writer import RunWriter, check_folder, with_all_answers
+from .writer import RunWriter, check_answers, check_folder
 
 _log = logging.getLogger(__name__)
 _UNANSWERED = "they count as not passed; to leave them out, select the others with `instances`"
+
+
+#: A distinct answer → all answers that share its verdict.
+_Jobs = dict[AnswerKey, list[AnswerKey]]
 
 
 @dataclass
@@ -84,8 +87,8 @@ def evaluate(
         predictions, settings.config, settings.instances, settings.categories
     )
     with engine, RunWriter.open(out, _first_facts(settings, rows, scope, engine)) as writer:
-        evaluation = _Evaluation(settings, scope, engine, writer)
-        keys = evaluation.add_predictions(predictions, {row["instance_id"]: row for row in rows})
+        evaluation = _Evaluation(settings, rows, scope, engine, writer)
+        keys = evaluation.add_predictions(predictions)
         jobs = evaluation.plan(keys)
         evaluation.prepare(jobs)
         evaluation.run(jobs, progress or Progress())
@@ -109,8 +112,7 @@ def check_run(
     folder = RunFolder(settings.out)
     if folder.exists and not settings.replace:
         items = read_predictions(predictions if predictions.exists() else [], scope)
-        answers = (item for item in items if isinstance(item, Prediction))
-        deque(with_all_answers(answers, folder), maxlen=0)
+        check_answers((item for item in items if isinstance(item, Prediction)), folder)
 
 
 def _choose_rows(settings: RunSettings, rows: Sequence[DatasetRow]) -> dict[str, DatasetRow]:
@@ -165,35 +167,33 @@ class _Evaluation:
     def __init__(
         self,
         settings: RunSettings,
+        rows: Sequence[DatasetRow],
         scope: Mapping[str, DatasetRow],
         engine: Engine,
         writer: RunWriter,
     ) -> None:
         self._settings = settings
+        self._rows = rows
         self._scope = scope
         self._engine = engine
         self._writer = writer
         self._summary = RunSummary(writer.folder.path)
 
-    def add_predictions(
-        self, predictions: Source, rows: Mapping[str, DatasetRow]
-    ) -> list[AnswerKey]:
+    def add_predictions(self, predictions: Source) -> list[AnswerKey]:
         """Copy the predictions for the instances of the scope into the folder; note bad rows."""
-        items = self._in_scope(predictions, rows)
+        items = self._in_scope(predictions)
         keys = self._writer.take_predictions(items, self._settings.replace)
         if not keys:
             raise _no_predictions(predictions, self._summary.bad_rows)
         self._writer.update(predictions=source_name(predictions), complete=False)
-        self._summary.rows = len(keys)
         unanswered = len(self._scope.keys() - {key.instance_id for key in keys})
         if unanswered:
             instances = plural(len(self._scope), "instance")
             _log.warning("%d of %s: no answer, so %s", unanswered, instances, _UNANSWERED)
         return keys
 
-    def _in_scope(
-        self, predictions: Source, rows: Mapping[str, DatasetRow]
-    ) -> Iterator[Prediction]:
+    def _in_scope(self, predictions: Source) -> Iterator[Prediction]:
+        rows = {row["instance_id"]: row for row in self._rows}
         is_empty = True
         for item in read_predictions(predictions, rows, self._settings.dataset):
             if isinstance(item, BadRow):
@@ -214,10 +214,11 @@ class _Evaluation:
         if bad_rows or not is_new or not first_columns(predictions):
             raise _no_predictions(predictions, bad_rows)
 
-    def plan(self, keys: Sequence[AnswerKey]) -> dict[AnswerKey, list[AnswerKey]]:
+    def plan(self, keys: Sequence[AnswerKey]) -> _Jobs:
         """Return the distinct answers to evaluate, each with all answers that share its verdict."""
         pending = self._writer.pending(keys)
         jobs = self._writer.copy_results(pending)
+        self._summary.rows = len(keys)
         self._summary.jobs = len(jobs)
         self._summary.kept = len(keys) - sum(map(len, pending.values()))
         if self._summary.kept:
@@ -242,11 +243,12 @@ class _Evaluation:
         scale = self._settings.timeout_scale
         self._engine.begin(Conditions(images, facts["fresh_seeds"], scale))
 
-    def run(self, jobs: Mapping[AnswerKey, Sequence[AnswerKey]], progress: Progress) -> None:
+    def run(self, jobs: _Jobs, progress: Progress) -> None:
         """Run the jobs and write their results; stop if the engine fails repeatedly."""
         progress.start(len(jobs))
         failures = Failures()
-        done = follow_jobs(jobs, self._submit, slots=self._engine.slots, stop=self._engine.stop)
+        engine = self._engine
+        done = follow_jobs(jobs, self._submit, slots=engine.slots, stop=engine.stop)
         with contextlib.closing(done):
             for job, future in done:
                 verdict = future.result()

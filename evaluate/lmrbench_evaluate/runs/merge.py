@@ -74,19 +74,18 @@ def _merge_files(folders: Sequence[RunFolder], writer: RunWriter, replace: bool)
 
 def _check_parts(parts: Sequence[Path], facts: Sequence[dict[str, Any]]) -> None:
     """Check that parts have equal settings and different instances."""
-    for path, part in zip(parts, facts, strict=True):
-        for name in _EQUAL:
-            if part.get(name) != facts[0].get(name):
-                raise InputError(
-                    f"{path} and {parts[0]} differ in {name};"
-                    " only runs with equal settings can be merged"
-                )
     owners: dict[str, Path] = {}
     for path, part in zip(parts, facts, strict=True):
-        for instance in sorted(part["scope"].keys() & owners.keys()):  # which result would count?
+        unequal = [name for name in _EQUAL if part.get(name) != facts[0].get(name)]
+        if unequal:
             raise InputError(
-                f"{path}: instance {instance} is in {owners[instance]}, too; name each run once"
+                f"{path} and {parts[0]} differ in {unequal[0]};"
+                " only runs with equal settings can be merged"
             )
+        twice = sorted(part["scope"].keys() & owners.keys())
+        if twice:  # which result would count?
+            where = owners[twice[0]]
+            raise InputError(f"{path}: instance {twice[0]} is in {where}, too; name each run once")
         owners |= dict.fromkeys(part["scope"], path)
 
 

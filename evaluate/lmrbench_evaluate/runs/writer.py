@@ -91,7 +91,7 @@ class RunWriter:
             ArgumentError: they lack or change an answer of the run, and `replace` is false; the
                 run stays as it was.
         """
-        checked = predictions if replace else with_all_answers(predictions, self.folder)
+        checked = predictions if replace else _with_all_answers(predictions, self.folder)
         self._positions = self.folder.predictions.write(checked)
         self.update()
         return list(self._positions)
@@ -185,8 +185,9 @@ def check_folder(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
         _check_scope(path, facts, identity)
         return {**facts, "scope": identity["scope"], "difficulties": identity["difficulties"]}
     if path.exists() and not _is_empty(path):
-        problem = f"{path}: is not a run folder and not empty; use an empty folder"
-        raise ArgumentError("out", problem)
+        raise ArgumentError(
+            "out", f"{path}: is not a run folder and not empty; use an empty folder"
+        )
     run_id = f"{path.resolve().name}-{uuid.uuid4().hex[:8]}"
     return {"run_id": run_id, **identity, "started_at": now()}
 
@@ -217,24 +218,30 @@ def _check_scope(path: Path, facts: Mapping[str, Any], identity: Mapping[str, An
         )
 
 
-def with_all_answers(predictions: Iterable[Prediction], folder: RunFolder) -> Iterator[Prediction]:
-    """Pass predictions on, and check at the end that they keep all answers of the run.
+def check_answers(predictions: Iterable[Prediction], folder: RunFolder) -> None:
+    """Check that predictions keep all answers of a run.
 
     Raises:
         ArgumentError: they lack or change an answer.
     """
+    for _ in _with_all_answers(predictions, folder):
+        pass
+
+
+def _with_all_answers(predictions: Iterable[Prediction], folder: RunFolder) -> Iterator[Prediction]:
+    """Pass predictions on, and check at the end that they keep all answers of the run."""
     missing = {key.row: key.sha256 for key in folder.answers()}
-    changed = []
+    faults = []
     for item in predictions:
         if missing.pop(item.key.row, item.sha256) != item.sha256:
-            changed.append(item.key)
+            faults.append(f"change: {item.key}")
         yield item
-    if changed or missing:
-        fault = f"change: {changed[0]}" if changed else f"lack: {next(iter(missing))}"
+    faults += [f"lack: {key}" for key in missing]
+    if faults:
         raise ArgumentError(
             "out",
-            f"{folder.path} holds an answer that these predictions {fault}; name another folder,"
-            " or replace the answers of the run (`replace=True`)",
+            f"{folder.path} holds an answer that these predictions {faults[0]}; name another"
+            " folder, or replace the answers of the run (`replace=True`)",
         )
 
 
