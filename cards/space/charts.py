@@ -50,40 +50,44 @@ class Scatter(NamedTuple):
     levels: list[tuple[float, str]]
 
 
+class _Axis(NamedTuple):
+    """A logarithmic axis of costs; the ends are powers of ten."""
+
+    low: float
+    high: float
+
+    def place(self, cost: float) -> float:
+        return 100 * (cost - self.low) / (self.high - self.low)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Return marks at 1, 2 and 5 times the powers of ten; if many, at these powers alone."""
+        marks = self._multiples((1, 2, 5))
+        if len(marks) > _MAX_TICKS:
+            marks = self._multiples((1,))
+        return [(self.place(math.log10(mark)), _dollars(mark)) for mark in marks]
+
+    def _multiples(self, steps: Sequence[int]) -> list[float]:
+        marks = []
+        for power in range(math.floor(self.low), math.ceil(self.high) + 1):
+            marks += [step * 10.0**power for step in steps]
+        return [mark for mark in marks if self.low <= math.log10(mark) <= self.high]
+
+
 def make_scatter(ranked: Sequence[Ranked]) -> Scatter | None:
     """Make the chart of the models with a stated cost; None if there are fewer than two."""
     priced = [item for item in ranked if item.latest.score.claimed_cost_usd][:MAX_POINTS]
     if len(priced) < 2:
         return None
     costs = [math.log10(item.latest.score.claimed_cost_usd) for item in priced]
-    low = min(costs) - _MARGIN
-    high = max(costs) + _MARGIN
-
-    def place(cost: float) -> float:
-        return 100 * (cost - low) / (high - low)
-
-    points = [_point(item, place(cost)) for item, cost in zip(priced, costs, strict=True)]
-    ticks = [(place(math.log10(mark)), _dollars(mark)) for mark in _marks(low, high)]
-    return Scatter(points, ticks, _LEVELS)
+    axis = _Axis(min(costs) - _MARGIN, max(costs) + _MARGIN)
+    points = [_point(item, axis.place(cost)) for item, cost in zip(priced, costs, strict=True)]
+    return Scatter(points, axis.ticks(), _LEVELS)
 
 
 def _point(item: Ranked, x: float) -> Point:
     line = item.latest
     low, high = line.score.interval
     return Point(item.rank, line, x, _TOP * line.rate, _TOP * low, _TOP * high)
-
-
-def _marks(low: float, high: float) -> list[float]:
-    """Return 1, 2 and 5 times the powers of ten in a range; if many, these powers alone."""
-    marks = []
-    for power in range(math.floor(low), math.ceil(high) + 1):
-        for step in (1, 2, 5):
-            mark = step * 10.0**power
-            if low <= math.log10(mark) <= high:
-                marks.append(mark)
-    if len(marks) > _MAX_TICKS:
-        marks = [mark for mark in marks if math.log10(mark).is_integer()]
-    return marks
 
 
 def _dollars(value: float) -> str:

@@ -86,11 +86,13 @@ def _mark_several(result: TaskResult, entry: Entry) -> tuple[str, str]:
 
 
 def _story(result: TaskResult, samples: int) -> str:
-    failed = {name: n for name, n in result.outcomes.items() if name not in (ROBUST, REPRODUCED)}
-    parts = [_levels(result, samples), _counts(failed, samples)]
-    judged = _counts({label: result.judged.get(label, 0) for label in JUDGED}, samples)
-    if judged:
-        parts.append(f"judge (claimed): {judged}")
+    others = {name: n for name, n in result.outcomes.items() if name not in (ROBUST, REPRODUCED)}
+    judged = {label: result.judged.get(label, 0) for label in JUDGED}
+    parts = [
+        _levels(result, samples),
+        _counts("", others, samples),
+        _counts("judge (claimed): ", judged, samples),
+    ]
     if result.memorised:
         parts.append(f"memorised {result.memorised}: passed on the published seeds only")
     return "; ".join(filter(None, parts))
@@ -104,7 +106,7 @@ def _levels(result: TaskResult, samples: int) -> str:
     return "reproduced, not robust" if result.reproduced else "not reproduced"
 
 
-def _counts(counts: Mapping[str, int], samples: int) -> str:
+def _counts(title: str, counts: Mapping[str, int], samples: int) -> str:
     """Print the counts that are not 0; the names alone if there is one sample."""
-    names = [name for name, count in counts.items() if count]
-    return ", ".join(names if samples == 1 else [f"{name} {counts[name]}" for name in names])
+    words = [name if samples == 1 else f"{name} {n}" for name, n in counts.items() if n]
+    return title + ", ".join(words) if words else ""

@@ -30,12 +30,13 @@ def rank_spreads(entries: Sequence[Entry], tasks: Sequence[str]) -> list[tuple[i
         entries: in the order of ranking, so the first of two models that differ is the better one.
             Models after the first `MAX_COMPARED` are left out.
     """
-    places = range(min(len(entries), MAX_COMPARED))
-    pairs = list(itertools.combinations(places, 2))
-    p_values = [_p(_differences(entries[one], entries[other], tasks)) for one, other in pairs]
-    best = [1] * len(places)
-    worst = [len(entries)] * len(places)
-    for (one, other), p in zip(pairs, holm(p_values), strict=True):
+    compared = entries[:MAX_COMPARED]
+    pairs = itertools.combinations(compared, 2)
+    p_values = holm([_p(_differences(one, other, tasks)) for one, other in pairs])
+    best = [1] * len(compared)
+    worst = [len(entries)] * len(compared)
+    places = itertools.combinations(range(len(compared)), 2)
+    for (one, other), p in zip(places, p_values, strict=True):
         if p < LEVEL:
             best[other] += 1
             worst[one] -= 1

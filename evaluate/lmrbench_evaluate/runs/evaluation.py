@@ -107,8 +107,8 @@ def check_run(
     """
     assert settings.out is not None
     scope = _choose_rows(settings, rows)
-    engine = _open_engine(settings, place)
-    check_folder(settings.out, _first_facts(settings, rows, scope, engine))
+    facts = _first_facts(settings, rows, scope, _open_engine(settings, place))
+    check_folder(settings.out, facts)
     folder = RunFolder(settings.out)
     if folder.exists and not settings.replace:
         items = read_predictions(predictions if predictions.exists() else [], scope)
@@ -216,18 +216,15 @@ class _Evaluation:
 
     def plan(self, keys: Sequence[AnswerKey]) -> _Jobs:
         """Return the distinct answers to evaluate, each with all answers that share its verdict."""
+        summary = self._summary
         pending = self._writer.pending(keys)
         jobs = self._writer.copy_results(pending)
-        self._summary.rows = len(keys)
-        self._summary.jobs = len(jobs)
-        self._summary.kept = len(keys) - sum(map(len, pending.values()))
-        if self._summary.kept:
-            _log.info(
-                "%s: %d of %d predictions were evaluated before; resuming",
-                self._summary.path,
-                self._summary.kept,
-                len(keys),
-            )
+        summary.rows = len(keys)
+        summary.jobs = len(jobs)
+        summary.kept = len(keys) - sum(map(len, pending.values()))
+        if summary.kept:
+            counts = f"{summary.kept} of {len(keys)}"
+            _log.info("%s: %s predictions were evaluated before; resuming", summary.path, counts)
         return jobs
 
     def prepare(self, jobs: Iterable[AnswerKey]) -> None:

@@ -49,7 +49,8 @@ def merge_runs(parts: Sequence[Path], out: Path, *, replace: bool = False) -> Ru
         raise ArgumentError("out", f"{out}: is one of the runs to be merged; choose another name")
     folders = [RunFolder(path) for path in parts]
     facts = [folder.facts for folder in folders]
-    _check_parts(parts, facts)
+    _check_settings(parts, facts)
+    _check_instances(parts, facts)
     with RunWriter.open(out, _merge_identity(facts)) as writer:
         _merge_files(folders, writer, replace)
         writer.update(**_merge_ends(facts))
@@ -72,20 +73,24 @@ def _merge_files(folders: Sequence[RunFolder], writer: RunWriter, replace: bool)
         writer.update(complete=True)
 
 
-def _check_parts(parts: Sequence[Path], facts: Sequence[dict[str, Any]]) -> None:
-    """Check that parts have equal settings and different instances."""
+def _check_settings(parts: Sequence[Path], facts: Sequence[dict[str, Any]]) -> None:
+    for path, part in zip(parts, facts, strict=True):
+        for name in _EQUAL:
+            if part.get(name) != facts[0].get(name):
+                raise InputError(
+                    f"{path} and {parts[0]} differ in {name};"
+                    " only runs with equal settings can be merged"
+                )
+
+
+def _check_instances(parts: Sequence[Path], facts: Sequence[dict[str, Any]]) -> None:
+    """Check that no instance is in two parts: which result would count?"""
     owners: dict[str, Path] = {}
     for path, part in zip(parts, facts, strict=True):
-        unequal = [name for name in _EQUAL if part.get(name) != facts[0].get(name)]
-        if unequal:
+        for name in sorted(part["scope"].keys() & owners.keys()):
             raise InputError(
-                f"{path} and {parts[0]} differ in {unequal[0]};"
-                " only runs with equal settings can be merged"
+                f"{path}: instance {name} is in {owners[name]}, too; name each run once"
             )
-        twice = sorted(part["scope"].keys() & owners.keys())
-        if twice:  # which result would count?
-            where = owners[twice[0]]
-            raise InputError(f"{path}: instance {twice[0]} is in {where}, too; name each run once")
         owners |= dict.fromkeys(part["scope"], path)
 
 

@@ -179,11 +179,15 @@ def check_folder(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InputError: as `RunWriter.open`.
     """
-    if RunFolder(path).exists:
-        facts = RunFolder(path).facts
-        _check_settings(path, facts, identity)
-        _check_scope(path, facts, identity)
-        return {**facts, "scope": identity["scope"], "difficulties": identity["difficulties"]}
+    if not RunFolder(path).exists:
+        return _new_run(path, identity)
+    facts = RunFolder(path).facts
+    _check_settings(path, facts, identity)
+    _check_scope(path, facts, identity)
+    return {**facts, "scope": identity["scope"], "difficulties": identity["difficulties"]}
+
+
+def _new_run(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
     if path.exists() and not _is_empty(path):
         raise ArgumentError(
             "out", f"{path}: is not a run folder and not empty; use an empty folder"
