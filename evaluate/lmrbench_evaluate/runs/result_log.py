@@ -39,7 +39,7 @@ _LISTS: dict[str, dict[str, Any]] = {
         "altered": bool,
         "open": bool,
     },
-    **dict.fromkeys(METHOD_KEYS, {"name": str, "status": str}),
+    **{name: {"name": str, "status": str} for name in METHOD_KEYS},
 }
 
 
