@@ -209,8 +209,9 @@ class Threads(Engine):
             if name not in self._expected:
                 outputs: Future[list[Frame]] = Future()
                 try:
-                    fresh = fresh_outputs(row, self._place, self._conditions)
-                    outputs.set_result([*read_expected(row), *fresh])
+                    frames = read_expected(row)
+                    frames += fresh_outputs(row, self._place, self._conditions)
+                    outputs.set_result(frames)
                 except BadReferenceError as error:
                     outputs.set_exception(error)
                 self._expected[name] = outputs
