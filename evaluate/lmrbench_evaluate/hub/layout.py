@@ -82,16 +82,21 @@ def list_files(api: "HfApi", repo_id: str, revision: str) -> dict[str, tuple[str
 
 
 def check_free(
-    api: "HfApi", repo_id: str, run_id: str, where: str
+    api: "HfApi", repo_id: str, run_id: str, where: str, fix: str
 ) -> tuple[str, dict[str, tuple[str, int]]]:
-    """Return the head of main and its files; InputError if there are files of this run."""
+    """Return the head of main and its files; InputError if there are files of this run.
+
+    Args:
+        where: the place in messages.
+        fix: what to do about a run that is there.
+    """
     with hub_errors(where):
         head = str(api.dataset_info(repo_id, revision="main").sha)
         files = list_files(api, repo_id, head)
     for name in sorted(files):
         in_folder = f"{name}/".startswith(f"runs/{run_id}/")
         if in_folder or name in (record_path(run_id), f"data/{run_id}.parquet"):
-            raise InputError(f"{where}: run {run_id} exists already ({name}); rename the run")
+            raise InputError(f"{where}: run {run_id} exists already ({name}); {fix}")
     return head, files
 
 

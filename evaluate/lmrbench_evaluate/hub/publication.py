@@ -70,7 +70,8 @@ def publish(api: "HfApi", verified: Verification) -> tuple[Record, str]:
     """
     repo_id = verified.submission.repo_id
     where = verified.submission.where
-    head, present = check_free(api, repo_id, verified.submission.run_id, where)
+    fix = "ask for a run with another name"
+    head, present = check_free(api, repo_id, verified.submission.run_id, where, fix)
     with hub_errors(where):
         record = make_record(verified, api.whoami()["name"])
     files = _files(verified, record)

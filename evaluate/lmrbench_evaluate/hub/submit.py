@@ -136,7 +136,7 @@ def _check_results(api: "HfApi", results_repo: str, run_id: str) -> str:
     if not exists:
         make = f"a maintainer creates it with `hf repos create {results_repo} --type dataset`"
         raise InputError(f"{results_repo}: no such dataset, or this token may not see it; {make}")
-    check_free(api, results_repo, run_id, results_repo)
+    check_free(api, results_repo, run_id, results_repo, "submit a run with another name")
     return user
 
 
