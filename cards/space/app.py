@@ -1,11 +1,11 @@
-"""The LMR-Bench leaderboard: a Gradio app that reads the results dataset, or records of local runs, and nothing else.
+"""The LMR-Bench leaderboard: a Gradio app that shows the results dataset, or local runs.
 
-LMRBENCH_RESULTS names the dataset and LMRBENCH_TITLE the benchmark; HF_ENDPOINT, HF_TOKEN and GRADIO_SERVER_PORT have
-their usual meaning.
+LMRBENCH_RESULTS names the dataset and LMRBENCH_TITLE the benchmark; HF_ENDPOINT, HF_TOKEN and
+GRADIO_SERVER_PORT have their usual meaning.
 """
 
 import os
-from dataclasses import fields
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 
 import gradio as gr
-from board import Filters, make_board
+from board import Filter, make_board
 from page import render, shown
 from results_dataset import LocalRuns, ResultsDataset
 
@@ -26,110 +26,126 @@ HERE = Path(__file__).parent
 TITLE = os.environ.get("LMRBENCH_TITLE") or "LMR-Bench"
 #: Records of local runs, as `lmrbench space --from` writes them.
 LOCAL = HERE / "local"
-RESULTS = (
-    LocalRuns(LOCAL)
-    if LOCAL.is_dir()
-    else ResultsDataset(os.environ.get("LMRBENCH_RESULTS") or "lmr-bench/results")
-)
-#: The choice that filters nothing; all others start with `=`, so that no name in the dataset can collide with it.
+RESULTS: ResultsDataset | LocalRuns
+if LOCAL.is_dir():
+    RESULTS = LocalRuns(LOCAL)
+else:
+    RESULTS = ResultsDataset(os.environ.get("LMRBENCH_RESULTS") or "lmr-bench/results")
+#: The choice that filters nothing; all others start with `=`, so no name can collide with it.
 ALL = "all"
-#: The filters in the page's address, in the order of the menus' values.
-FILTERS = [field.name for field in fields(Filters)]
+#: Filter → its label on the page.
+LABELS = {
+    "config": "Configuration",
+    "setting": "Setting",
+    "version": "Benchmark version",
+    "difficulty": "Difficulty",
+    "category": "Category",
+}
 #: Longest address that is read.
 MAX_ADDRESS = 4000
-#: Name → address in the header; another benchmark sets its own, as NAME=ADDRESS with spaces between.
+#: Links of the header, as NAME=ADDRESS separated by spaces; another benchmark sets its own.
 LINKS = os.environ.get("LMRBENCH_LINKS") or (
     "Paper=https://arxiv.org/abs/2506.17335 Code=https://github.com/lmr-bench/lmr-bench"
     " Dataset=https://huggingface.co/datasets/lmr-bench/lmr-bench"
     " Docs=https://github.com/lmr-bench/lmr-bench/blob/main/docs/index.md"
     " Submit=https://github.com/lmr-bench/lmr-bench#on-the-hub"
 )
-_HEADER = " · ".join(
-    f"[{name}]({url})"
-    for name, _, url in (pair.partition("=") for pair in LINKS.split())
-    if url.startswith(("https://", "http://"))
-)
+
+
+def _header(links: str) -> str:
+    """Return links as Markdown."""
+    items = []
+    for link in links.split():
+        name, _, address = link.partition("=")
+        if address.startswith(("https://", "http://")):
+            items.append(f"[{name}]({address})")
+    return " · ".join(items)
+
 
 INTRO = f"""# {TITLE}
 
-{_HEADER}
+{_header(LINKS)}
 
-Can language models reproduce language-modelling research? A model gets a paper, a repository with one function masked
-(configuration *function*) or with all functions of the paper's method masked (*method*), and an instruction. The paper
-may also state other decisions than the published ones (*counterfactual*) or leave some open (*underspecified*). Unit
-tests in a container score what the model writes."""
+Can language models reproduce language-modelling research? A model gets a paper, a repository
+with one function masked (configuration *function*) or with all functions of the paper's method
+masked (*method*), and an instruction. The paper may also state other decisions than the
+published ones (*counterfactual*) or leave some open (*underspecified*). Unit tests in a
+container score what the model writes."""
 
 ABOUT = """## How to read this
 
-- **Paper track**: the model saw the instruction, the paper and the repository. Ranked by *reproduced*. **Contract
-  track**: it also saw the contract, which lists every convention and corner case. Ranked by *robust*.
-- **Reproduced**: every core case passes on every seed; core cases follow from paper and repository alone. **Robust**:
-  every case passes. Both are shares of *all* instances of the benchmark; an unanswered instance counts as not passed.
-  With several samples per instance, they are means over samples.
+- **Paper track**: the model saw the instruction, the paper and the repository. Ranked by
+  *reproduced*. **Contract track**: it also saw the contract, which lists every convention and
+  corner case. Ranked by *robust*.
+- **Reproduced**: every core case passes on every seed; core cases follow from paper and repository
+  alone. **Robust**: every case passes. Both are shares of *all* instances of the benchmark; an
+  unanswered instance counts as not passed. With several samples per instance, they are means over
+  samples.
 - **95% interval**: Wilson's, with the number of instances as n.
-- **Rank**: equal scores share a rank. The small range beside it, such as 1–6, allows for chance: only models that the
-  exact paired test on the same instances calls better or worse, adjusted for all pairs (Holm, 5%), narrow it.
-- **Setting and configuration** are menus: each has its own ranking. A model is ranked by its latest verified run, not
-  by its best one; the row says how many runs there are. Equal predictions are ranked once, under the name that was
-  verified first.
-- **Difficulty** of underspecified papers: *easy* ones leave some decisions open and report tables that show them apart,
-  *hard* ones leave all of them open and report one table; *silent* ones state them all, but the table comes from an
-  implementation that departs from some. The menu ranks the models on the rows of one difficulty.
-- **Baselines** have no rank: *golden* is the reference's own function, *masked* the repository as the model gets it.
-  A dataset is published only if golden passes and masked fails every task.
-- **Verified**: a maintainer has evaluated the predictions again in Docker, on the published seeds and on secret ones,
-  and the page shows the verdicts of that run. An answer that passes on the published seeds only is *memorised* and does
-  not count at that level. Unverified runs are not ranked.
-- **Choices** of altered papers, and open ones: the share as the paper has them, beside what guessing (*chance*) and
-  *reciting* the published method get. *Corrected* is 0 for the larger of both and 1 for all. *Published* counts the
-  choices whose true option is the published one, *other* the rest.
+- **Rank**: equal scores share a rank. The small range beside it, such as 1–6, allows for chance:
+  only models that the exact paired test on the same instances calls better or worse, adjusted for
+  all pairs (Holm, 5%), narrow it.
+- **Setting and configuration** are menus: each has its own ranking. A model is ranked by its
+  latest verified run, not by its best one; the row says how many runs there are. Equal predictions
+  are ranked once, under the name that was verified first.
+- **Difficulty** of underspecified papers: *easy* ones leave some decisions open and report tables
+  that show them apart, *hard* ones leave all of them open and report one table; *silent* ones
+  state them all, but the table comes from an implementation that departs from some. The menu ranks
+  the models on the rows of one difficulty.
+- **Baselines** have no rank: *golden* is the reference's own function, *masked* the repository as
+  the model gets it. A dataset is published only if golden passes and masked fails every task.
+- **Verified**: a maintainer has evaluated the predictions again in Docker, on the published seeds
+  and on secret ones, and the page shows the verdicts of that run. An answer that passes on the
+  published seeds only is *memorised* and does not count at that level. Unverified runs are not
+  ranked.
+- **Choices** of altered papers, and open ones: the share as the paper has them, beside what
+  guessing (*chance*) and *reciting* the published method get. *Corrected* is 0 for the larger of
+  both and 1 for all. *Published* counts the choices whose true option is the published one,
+  *other* the rest.
 - **Cost**: the cost of one answer to each instance, as the submitter states it.
-- **Judge**: CC completely correct, LC logic correct with subtle errors, LI incorrect logic, as shares of the judged
-  answers. They are the submitter's *claims* and never change a rank."""
+- **Judge**: CC completely correct, LC logic correct with subtle errors, LI incorrect logic, as
+  shares of the judged answers. They are the submitter's *claims* and never change a rank."""
 
 
 class Menu(gr.Dropdown):
-    """A menu that accepts any value: a request may have been sent before the answer that changed its choices."""
+    """A menu that accepts any value: its choices may have changed since a request was sent."""
 
     is_template = True
 
     def preprocess(self, payload: Any) -> Any:
-        """Return the value without looking for it among the choices; a name that the board lacks filters nothing."""
+        """Return the value without looking for it among the choices."""
         return payload if isinstance(payload, str) else None
 
 
 def show(*values: str | None, reload: bool = False) -> tuple[Any, ...]:
-    """Return the menus and the board for the menus' values; both are in the order of `FILTERS`."""
-    snapshot = RESULTS.get(reload=reload)
-    board = make_board(snapshot, Filters(*map(_chosen, values)))
-    lists = board.configs, board.versions, board.settings, board.difficulties, board.categories
-    menus = [
-        Menu(
-            [*([("All", ALL)] if name in ("difficulty", "category") else []), *_choices(names)],
-            value=_value(getattr(board.filters, name)),
-            visible=name != "difficulty" or bool(names),
-        )
-        for name, names in zip(FILTERS, lists, strict=True)
-    ]
-    return *menus, render(snapshot, board)
+    """Return the menus and the board for the values of the menus, in the order of `LABELS`."""
+    asked = {}
+    for name, value in zip(LABELS, values, strict=True):
+        if value and value.startswith("="):
+            asked[name] = value[1:]
+    return _view(asked, reload)
 
 
 def start(address: str | None) -> tuple[Any, ...]:
-    """Return the menus and the board for the filters in the page's address, such as `config=method&setting=agent`."""
-    kept = parse_qs((address or "")[:MAX_ADDRESS], keep_blank_values=True)
-    return show(*(f"={kept[name][0]}" if name in kept else None for name in FILTERS))
+    """Return the menus and the board for an address such as `config=method&setting=agent`."""
+    fields = parse_qs((address or "")[:MAX_ADDRESS], keep_blank_values=True)
+    return _view({name: fields[name][0] for name in LABELS if name in fields})
 
 
-def _choices(names: list[str]) -> list[tuple[str, str]]:
-    return [(shown(name, 60) or "(none)", f"={name}") for name in names] or [("–", ALL)]
+def _view(asked: Mapping[str, str], reload: bool = False) -> tuple[Any, ...]:
+    snapshot = RESULTS.get(reload=reload)
+    board = make_board(snapshot, asked)
+    menus = [_menu(name, board.filters[name]) for name in LABELS]
+    return *menus, render(snapshot, board)
 
 
-def _value(name: str | None) -> str:
-    return ALL if name is None else f"={name}"
-
-
-def _chosen(value: str | None) -> str | None:
-    return value[1:] if value and value.startswith("=") else None
+def _menu(name: str, state: Filter) -> Menu:
+    """Return the menu of a filter with its present choices."""
+    choices = [(shown(choice, 60) or "(none)", f"={choice}") for choice in state.names]
+    if state.default is None:
+        choices.insert(0, ("All", ALL))
+    value = ALL if state.chosen is None else f"={state.chosen}"
+    return Menu(choices, value=value, visible=name != "difficulty" or bool(state.names))
 
 
 def build() -> gr.Blocks:
@@ -137,26 +153,22 @@ def build() -> gr.Blocks:
     with gr.Blocks(title=f"{TITLE} leaderboard", analytics_enabled=False, fill_width=True) as page:
         gr.Markdown(INTRO, elem_id="intro")
         with gr.Row():
-            # The menus are as old as the page: a value that has disappeared since filters nothing.
-            menu = partial(Menu, [("All", ALL)], value=ALL, allow_custom_value=False, min_width=140)
-            config = menu(label="Configuration", elem_id="config")
-            setting = menu(label="Setting", elem_id="setting")
-            version = menu(label="Benchmark version", elem_id="version")
-            difficulty = menu(label="Difficulty", elem_id="difficulty", visible=False)
-            category = menu(label="Category", elem_id="category")
+            menus = [
+                Menu([("All", ALL)], value=ALL, label=label, elem_id=name, min_width=140)
+                for name, label in LABELS.items()
+            ]
             reload = gr.Button("Reload", elem_id="reload", size="sm", min_width=100, scale=0)
         # Invisible: the page's address goes through it to the server.
         address = gr.Textbox(visible=False)
         scripts = [(HERE / name).read_text(encoding="utf-8") for name in ("charts.js", "board.js")]
         board = gr.HTML(js_on_load="\n".join(scripts), apply_default_css=False)
         gr.Markdown(ABOUT, elem_id="about")
-        inputs = [config, version, setting, difficulty, category]
-        outputs = [*inputs, board]
+        outputs = [*menus, board]
         quietly: dict[str, Any] = {"api_visibility": "private", "show_progress": "minimal"}
         page.load(start, [address], outputs, js="() => location.hash.slice(1)", **quietly)
-        for control in inputs:
-            control.input(show, inputs, outputs, **quietly)
-        reload.click(partial(show, reload=True), inputs, outputs, **quietly)
+        for menu in menus:
+            menu.input(show, menus, outputs, **quietly)
+        reload.click(partial(show, reload=True), menus, outputs, **quietly)
     return page
 
 

@@ -1,37 +1,47 @@
 """Rank models by the rates in the records of verified runs; submitters' claims never change a rank.
 
-Each track, configuration and setting has its own ranking. Equal scores share a rank. A model is ranked by its latest
-verified run, never by its best one; equal predictions are ranked once, whatever names they were submitted under.
+Each track, configuration and setting has its own ranking. Equal scores share a rank. A model is
+ranked by its latest verified run, never by its best one; equal predictions are ranked once,
+whatever names they were submitted under.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from base.proportions import REPRODUCED, ROBUST, TRACKS, ranking_key, ranking_level
 from base.record import Entry, Record, Score, Task
 from results_dataset import Snapshot
 from spread import rank_spreads
 
 #: The configuration and the setting that are shown first.
-DEFAULT_CONFIG, DEFAULT_SETTING = "function", "standard"
-#: Track → the level that ranks it.
-TRACKS = {"paper": "reproduced", "contract": "robust"}
+DEFAULTS = ("function", "standard")
 
 
-@dataclass(frozen=True)
-class Filters:
-    """The filters of the page; None means the newest version, the default configuration and setting, and all rows."""
+class Filter(NamedTuple):
+    """A filter of the page: its names, that of the first view, and the chosen one."""
 
-    config: str | None = None
-    version: str | None = None
-    setting: str | None = None
-    difficulty: str | None = None
-    category: str | None = None
+    names: list[str]
+    default: str | None
+    """None if the first view shows all."""
+    chosen: str | None
+
+    @classmethod
+    def of(cls, names: list[str], asked: str | None, default: str | None = None) -> "Filter":
+        """Choose the name that the user asks for, or else the default."""
+        return cls(names, default, asked if asked in names else default)
+
+    def admits(self, name: str) -> bool:
+        """Return whether something with this name is shown."""
+        return self.chosen in (None, name)
 
 
-@dataclass(frozen=True)
-class Line:
-    """One model in one setting and track of one run, with its rates on the instances that the filters leave."""
+class Line(NamedTuple):
+    """One model in one setting and track of one run, with its rates on the filtered instances."""
 
     record: Record
     entry: Entry
@@ -42,18 +52,11 @@ class Line:
         """The rate that ranks the model in its track."""
         return self.score.rate(self.entry.level)
 
-    def order(self) -> tuple[float, float, str, str, str, str]:
-        """Return a key that sorts from best to worst; among equals the one verified first comes first."""
-        both = self.score.rate("reproduced") + self.score.rate("robust")
-        record, entry = self.record, self.entry
-        return (
-            -self.rate,
-            self.rate - both,
-            record.verified_at,
-            record.run_id,
-            entry.model,
-            entry.setting,
-        )
+    def order(self) -> tuple[float | str, ...]:
+        """Return a key that sorts from best to worst; among equals the first verified leads."""
+        score, record = self.score, self.record
+        rates = ranking_key(self.entry.track, score.rate(REPRODUCED), score.rate(ROBUST))
+        return *rates, record.verified_at, record.run_id, self.entry.model
 
 
 @dataclass
@@ -61,29 +64,27 @@ class Ranked:
     """A model's place in a track.
 
     Attributes:
-        rank: one more than the number of models with a better score.
         latest: the run that counts: the one verified last.
         earlier: the model's earlier runs in this setting, newest first.
         copies: models with the same predictions, verified later.
+        rank: one more than the number of models with a better score.
         spread: the best and worst rank that paired tests leave open; None far down a long ranking.
     """
 
-    rank: int
     latest: Line
-    earlier: list[Line] = field(default_factory=list)
-    copies: list[Line] = field(default_factory=list)
+    earlier: list[Line]
+    copies: list[Line]
+    rank: int = 0
     spread: tuple[int, int] | None = None
 
     @property
     def other_submitters(self) -> list[str]:
         """Submitters of earlier runs under this name, other than the submitter of the latest."""
-        return sorted(
-            {line.record.submitted_by for line in self.earlier} - {self.latest.record.submitted_by}
-        )
+        submitters = {line.record.submitted_by for line in self.earlier}
+        return sorted(submitters - {self.latest.record.submitted_by})
 
 
-@dataclass(frozen=True)
-class Track:
+class Track(NamedTuple):
     """The ranking of one track, best first."""
 
     name: str
@@ -91,100 +92,133 @@ class Track:
     ranked: list[Ranked]
 
 
-@dataclass(frozen=True)
-class Board:
+class Board(NamedTuple):
     """All that the page shows.
 
     Attributes:
-        tasks: the instances that the filters leave, with the latest record that has each.
+        filters: name → filter.
+        tasks: the instances that the filters leave, with the latest shown record that has each.
     """
 
-    filters: Filters
-    configs: list[str]
-    versions: list[str]
-    settings: list[str]
-    difficulties: list[str]
-    categories: list[str]
+    filters: dict[str, Filter]
     tracks: list[Track]
     tasks: dict[str, tuple[Task, Record]]
 
     @property
     def address(self) -> str:
-        """The filters that differ from the first view, as the query string that the page's address keeps."""
-        first = Filters(
-            *(next(iter(names), None) for names in (self.configs, self.versions, self.settings))
-        )
-        kept = {
-            name: value
-            for name, value in vars(self.filters).items()
-            if value not in (None, vars(first)[name])
+        """The filters that differ from the first view, as the page's address keeps them."""
+        changed = {
+            name: item.chosen for name, item in self.filters.items() if item.chosen != item.default
         }
-        return urlencode(kept)
+        return urlencode(changed)
 
 
-def make_board(snapshot: Snapshot, filters: Filters) -> Board:
-    """Rank the runs of a snapshot; a filter that matches nothing there is ignored."""
-    records: Sequence[Record] = snapshot.records
-    configs = sorted(
-        {item.config for item in records}, key=lambda name: (name != DEFAULT_CONFIG, name)
-    )
-    config = filters.config if filters.config in configs else next(iter(configs), None)
-    records = [item for item in records if item.config == config]
-    versions = sorted({item.benchmark_version for item in records}, key=_version_key, reverse=True)
-    version = filters.version if filters.version in versions else next(iter(versions), None)
-    records = sorted(
-        (item for item in records if item.benchmark_version == version),
-        key=lambda item: item.verified_at,
-    )
-    names = {entry.setting for item in records for entry in item.entries}
-    settings = sorted(names, key=lambda name: (name != DEFAULT_SETTING, name))
-    setting = filters.setting if filters.setting in settings else next(iter(settings), None)
-    difficulties = sorted({entry.difficulty for item in records for entry in item.entries} - {""})
-    difficulty = filters.difficulty if filters.difficulty in difficulties else None
-    every = {name: (task, item) for item in records for name, task in item.tasks.items()}
-    tasks = {name: item for name, item in every.items() if difficulty in (None, item[0].difficulty)}
-    categories = sorted({task.category for task, _ in tasks.values()})
-    category = filters.category if filters.category in categories else None
-    selected = {name: item for name, item in tasks.items() if category in (None, item[0].category)}
+def _defaults_first(name: str) -> tuple[bool, str]:
+    return name not in DEFAULTS, name
 
-    lines = [
-        Line(item, entry, score)
-        for item in records
-        for entry in item.entries
-        if (entry.setting, entry.difficulty) == (setting, difficulty or "")
-        and (score := entry.overall if category is None else entry.categories.get(category))
-        is not None
-    ]
-    tracks = []
-    for name, level in TRACKS.items():
-        ranked = rank([line for line in lines if line.entry.track == name])
-        spreads = rank_spreads([item.latest.entry for item in ranked], list(selected))
-        for item, spread in zip(ranked, spreads, strict=False):
-            item.spread = min(spread[0], item.rank), max(spread[1], item.rank)
-        tracks.append(Track(name, level, ranked))
-    chosen = Filters(config, version, setting, difficulty, category)
-    return Board(chosen, configs, versions, settings, difficulties, categories, tracks, selected)
+
+def _newest_first(version: str) -> list[int]:
+    return [-int(number) for number in version.split(".")]
+
+
+#: The filters that always have a chosen name: name, value of a line, order of the names.
+_FACETS: Any = (
+    ("config", attrgetter("record.config"), _defaults_first),
+    ("version", attrgetter("record.benchmark_version"), _newest_first),
+    ("setting", attrgetter("entry.setting"), _defaults_first),
+)
+
+
+def make_board(snapshot: Snapshot, asked: Mapping[str, str]) -> Board:
+    """Rank the runs of a snapshot.
+
+    Args:
+        asked: filter → the name that the user asks for.
+    """
+    lines: list[Line] = []
+    for record in sorted(snapshot.records, key=attrgetter("verified_at", "run_id")):
+        lines += [Line(record, entry, entry.overall) for entry in record.entries]
+    filters = {}
+    for name, value_of, order in _FACETS:
+        names = sorted(set(map(value_of, lines)), key=order)
+        default = names[0] if names else None
+        filters[name] = Filter.of(names, asked.get(name), default)
+        lines = [line for line in lines if filters[name].admits(value_of(line))]
+    return _rank_lines(lines, filters, asked)
+
+
+def _rank_lines(
+    lines: Sequence[Line], filters: dict[str, Filter], asked: Mapping[str, str]
+) -> Board:
+    """Rank the lines of one configuration, version and setting."""
+    difficulties = {line.entry.difficulty for line in lines} - {""}
+    filters["difficulty"] = Filter.of(sorted(difficulties), asked.get("difficulty"))
+    tasks = _tasks_of(lines, filters["difficulty"])
+    categories = {task.category for task, _ in tasks.values()}
+    filters["category"] = Filter.of(sorted(categories), asked.get("category"))
+    for name, (task, _) in list(tasks.items()):
+        if not filters["category"].admits(task.category):
+            del tasks[name]
+    rated = list(_rate(lines, filters))
+    tracks = [_make_track(track, rated, list(tasks)) for track in TRACKS]
+    return Board(filters, tracks, tasks)
+
+
+def _tasks_of(lines: Iterable[Line], difficulty: Filter) -> dict[str, tuple[Task, Record]]:
+    """Return the instances of a difficulty, with the latest record that has each."""
+    tasks = {}
+    for line in lines:
+        for name, task in line.record.tasks.items():
+            if difficulty.admits(task.difficulty):
+                tasks[name] = task, line.record
+    return tasks
+
+
+def _rate(lines: Iterable[Line], filters: Mapping[str, Filter]) -> Iterator[Line]:
+    """Yield the lines on the chosen difficulty, with the rates on the chosen category."""
+    difficulty = filters["difficulty"].chosen or ""
+    category = filters["category"].chosen
+    for line in lines:
+        if line.entry.difficulty != difficulty:
+            continue
+        if category is None:
+            yield line
+        elif category in line.entry.categories:
+            yield line._replace(score=line.entry.categories[category])
+
+
+def _make_track(name: str, lines: Iterable[Line], tasks: Sequence[str]) -> Track:
+    ranked = rank(line for line in lines if line.entry.track == name)
+    spreads = rank_spreads([item.latest.entry for item in ranked], tasks)
+    for item, (best, worst) in zip(ranked, spreads, strict=False):  # far down there is no spread
+        item.spread = min(best, item.rank), max(worst, item.rank)
+    return Track(name, ranking_level(name), ranked)
 
 
 def rank(lines: Iterable[Line]) -> list[Ranked]:
-    """Rank the models of a track and setting, one place each, by their latest runs.
+    """Rank the models of a track and setting, one place each, by their latest runs."""
+    runs, copies = _group_runs(lines)
+    ranked = []
+    for model, (*earlier, latest) in runs.items():
+        ranked.append(Ranked(latest, earlier[::-1], copies[model]))
+    ranked.sort(key=lambda item: item.latest.order())
+    rates = [-item.latest.rate for item in ranked]
+    for item, rate in zip(ranked, rates, strict=True):
+        item.rank = 1 + bisect_left(rates, rate)
+    return ranked
 
-    Runs whose predictions equal those that another model had first are its copies.
+
+def _group_runs(lines: Iterable[Line]) -> tuple[dict[str, list[Line]], dict[str, list[Line]]]:
+    """Return the runs of each model, and their copies: equal predictions under another name.
+
+    Args:
+        lines: in the order of verification.
     """
-    firsts: dict[str, str] = {}
-    copies: dict[str, list[Line]] = {}
-    runs: dict[str, list[Line]] = {}
-    for line in sorted(lines, key=lambda line: (line.record.verified_at, *line.order())):
-        first = firsts.setdefault(line.entry.fingerprint, line.entry.model)
-        (runs if first == line.entry.model else copies).setdefault(first, []).append(line)
-    newest: Mapping[str, list[Line]] = {name: group[::-1] for name, group in runs.items()}
-    ranking = sorted(newest.items(), key=lambda item: item[1][0].order())
-    rates = [group[0].rate for group in newest.values()]
-    return [
-        Ranked(1 + sum(rate > latest.rate for rate in rates), latest, earlier, copies.get(name, []))
-        for name, (latest, *earlier) in ranking
-    ]
-
-
-def _version_key(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))
+    owners: dict[str, str] = {}  # fingerprint → the model that had it first
+    runs: dict[str, list[Line]] = defaultdict(list)
+    copies: dict[str, list[Line]] = defaultdict(list)
+    for line in lines:
+        owner = owners.setdefault(line.entry.fingerprint, line.entry.model)
+        group = runs if owner == line.entry.model else copies
+        group[owner].append(line)
+    return runs, copies

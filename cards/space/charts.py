@@ -1,7 +1,7 @@
 """The chart of score against cost: positions in percent.
 
-`charts.js` draws the frontier and places the names, because both follow the search. Points carry the model's rank:
-colour alone carries no information.
+`charts.js` draws the frontier and places the names, because both follow the search. Points carry
+the model's rank: colour alone carries no information.
 """
 
 import math
@@ -14,15 +14,20 @@ from board import Line, Ranked
 MAX_POINTS = 40
 #: Height of 100% in percent of the plot: there is room for names above it.
 _TOP = 92.0
+#: Position and label of each mark of the axis of scores.
+_LEVELS = [(_TOP * value / 100, str(value)) for value in (0, 25, 50, 75, 100)]
 #: Most marks of the cost axis before only powers of ten remain.
 _MAX_TICKS = 7
+#: Room beside the cheapest and the dearest model, in powers of ten.
+_MARGIN = 0.15
 
 
 class Point(NamedTuple):
     """A model in the chart.
 
     Attributes:
-        x, y: position of the point from the left and from below; `low` and `high` are the ends of its interval.
+        x, y: position of the point from the left and from below.
+        low, high: the ends of its interval.
     """
 
     rank: int
@@ -45,35 +50,44 @@ class Scatter(NamedTuple):
     levels: list[tuple[float, str]]
 
 
+class _Axis(NamedTuple):
+    """A logarithmic axis of costs; the ends are powers of ten."""
+
+    low: float
+    high: float
+
+    def place(self, cost: float) -> float:
+        return 100 * (cost - self.low) / (self.high - self.low)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Return marks at 1, 2 and 5 times the powers of ten; if many, at these powers alone."""
+        marks = self._multiples((1, 2, 5))
+        if len(marks) > _MAX_TICKS:
+            marks = self._multiples((1,))
+        return [(self.place(math.log10(mark)), _dollars(mark)) for mark in marks]
+
+    def _multiples(self, steps: Sequence[int]) -> list[float]:
+        marks = []
+        for power in range(math.floor(self.low), math.ceil(self.high) + 1):
+            marks += [step * 10.0**power for step in steps]
+        return [mark for mark in marks if self.low <= math.log10(mark) <= self.high]
+
+
 def make_scatter(ranked: Sequence[Ranked]) -> Scatter | None:
     """Make the chart of the models with a stated cost; None if there are fewer than two."""
-    priced = [
-        (item, math.log10(cost)) for item in ranked if (cost := item.latest.score.claimed_cost_usd)
-    ][:MAX_POINTS]
+    priced = [item for item in ranked if item.latest.score.claimed_cost_usd][:MAX_POINTS]
     if len(priced) < 2:
         return None
-    low, high = min(log for _, log in priced) - 0.15, max(log for _, log in priced) + 0.15
-    points = []
-    for item, log in priced:
-        line, x = item.latest, 100 * (log - low) / (high - low)
-        points.append(
-            Point(
-                item.rank, line, x, _TOP * line.rate, *(_TOP * end for end in line.score.interval)
-            )
-        )
-    marks = [
-        (power, step) for power in range(math.floor(low), math.ceil(high) + 1) for step in (1, 2, 5)
-    ]
-    marks = [(power, step) for power, step in marks if low <= power + math.log10(step) <= high]
-    if len(marks) > _MAX_TICKS:
-        marks = [(power, step) for power, step in marks if step == 1]
-    ticks = [
-        (100 * (power + math.log10(step) - low) / (high - low), _dollars(step * 10.0**power))
-        for power, step in marks
-    ]
-    return Scatter(
-        points, ticks, [(_TOP * value / 100, str(value)) for value in (0, 25, 50, 75, 100)]
-    )
+    costs = [math.log10(item.latest.score.claimed_cost_usd) for item in priced]
+    axis = _Axis(min(costs) - _MARGIN, max(costs) + _MARGIN)
+    points = [_point(item, axis.place(cost)) for item, cost in zip(priced, costs, strict=True)]
+    return Scatter(points, axis.ticks(), _LEVELS)
+
+
+def _point(item: Ranked, x: float) -> Point:
+    line = item.latest
+    low, high = line.score.interval
+    return Point(item.rank, line, x, _TOP * line.rate, _TOP * low, _TOP * high)
 
 
 def _dollars(value: float) -> str:

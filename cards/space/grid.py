@@ -1,15 +1,24 @@
-"""The verdicts by task: one row per instance, one column per model; a cell is robust, reproduced or neither."""
+"""The verdicts by task: one row per instance, one column per model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from base.record import JUDGED, Task, TaskResult
+from base.proportions import REPRODUCED, ROBUST
+from base.record import JUDGED, Entry, Task, TaskResult
 from board import Board, Line, Ranked
 
 #: Number of models that have a column, from the top of the ranking.
 MAX_COLUMNS = 25
-#: The word of an outcome in the reports of the harness, where it has another one.
+#: The word of the outcome `reproduced`, as in the reports of the harness.
 CORE_ONLY = "core only"
+#: Outcome of a single sample → its colour; all others are `broken`.
+_KINDS = {
+    ROBUST: "robust",
+    REPRODUCED: "core",
+    "failed": "failed",
+    "error": "failed",
+    "missing": "missing",
+}
 
 
 class Cell(NamedTuple):
@@ -39,53 +48,65 @@ class Row(NamedTuple):
 
 def make_grid(board: Board, ranked: Sequence[Ranked]) -> list[Row]:
     """Make the grid of the top models, sorted by category."""
-    lines = [item.latest for item in ranked[:MAX_COLUMNS]]
-    tasks = sorted(board.tasks.items(), key=lambda item: (item[1][0].category, item[0]))
-    return [
-        Row(name, task, [_cell(line, name) for line in lines]) for name, (task, _) in tasks if lines
-    ]
+    rows = []
+    for name, (task, _) in board.tasks.items():
+        cells = [_cell(item.latest, name) for item in ranked[:MAX_COLUMNS]]
+        rows.append(Row(name, task, cells))
+    return sorted(rows, key=lambda row: (row.task.category, row.instance))
 
 
 def _cell(line: Line, name: str) -> Cell:
-    samples, level = line.entry.samples, line.entry.level
-    result = line.entry.tasks.get(name) or TaskResult(outcomes={"missing": samples})
-    reproduced, robust = result.reproduced, result.robust
-    story = f"reproduced {reproduced}, robust {robust} of {samples}"
-    if samples == 1:
-        story = "robust" if robust else "reproduced, not robust" if reproduced else "not reproduced"
-    failed = {
-        key: count for key, count in result.outcomes.items() if key not in ("robust", "reproduced")
-    }
-    for title, counts in (
-        ("", failed),
-        ("judge (claimed): ", {key: result.judged.get(key, 0) for key in JUDGED}),
-    ):
-        if parts := [
-            key if samples == 1 else f"{key} {count}" for key, count in counts.items() if count
-        ]:
-            story += f"; {title}{', '.join(parts)}"
+    entry = line.entry
+    result = entry.tasks.get(name) or TaskResult(outcomes={"missing": entry.samples})
+    if entry.samples == 1:
+        mark, kind = _mark_one(result)
+    else:
+        mark, kind = _mark_several(result, entry)
+    return Cell(line, mark, kind, _story(result, entry.samples), result.failure)
+
+
+def _mark_one(result: TaskResult) -> tuple[str, str]:
+    """Return the mark and the kind of a single sample."""
+    outcome = next(name for name, count in result.outcomes.items() if count)
+    kind = _KINDS.get(outcome, "broken")
+    if result.memorised and not result.robust:
+        return "memorised", kind
+    return CORE_ONLY if outcome == REPRODUCED else outcome, kind
+
+
+def _mark_several(result: TaskResult, entry: Entry) -> tuple[str, str]:
+    """Return the mark and the kind of several samples."""
+    passed = result.robust if entry.level == ROBUST else result.reproduced
+    mark = f"{passed}/{entry.samples}"
+    if result.robust == entry.samples:
+        return mark, "robust"
+    if passed == entry.samples:
+        return mark, "core"
+    return mark, "some" if result.reproduced else "failed"
+
+
+def _story(result: TaskResult, samples: int) -> str:
+    others = {name: n for name, n in result.outcomes.items() if name not in (ROBUST, REPRODUCED)}
+    judged = {label: result.judged.get(label, 0) for label in JUDGED}
+    parts = [
+        _levels(result, samples),
+        _counts("", others, samples),
+        _counts("judge (claimed): ", judged, samples),
+    ]
     if result.memorised:
-        story += f"; memorised {result.memorised}: passed on the published seeds only"
+        parts.append(f"memorised {result.memorised}: passed on the published seeds only")
+    return "; ".join(filter(None, parts))
+
+
+def _levels(result: TaskResult, samples: int) -> str:
     if samples > 1:
-        passed = robust if level == "robust" else reproduced
-        kind = (
-            "robust"
-            if robust == samples
-            else "core"
-            if passed == samples
-            else "some"
-            if reproduced
-            else "failed"
-        )
-        return Cell(line, f"{passed}/{samples}", kind, story, result.failure)
-    outcome = next(key for key, count in result.outcomes.items() if count)
-    mark = (
-        "memorised"
-        if result.memorised and not robust
-        else CORE_ONLY
-        if outcome == "reproduced"
-        else outcome
-    )
-    kind = {"reproduced": "core", "error": "failed"}.get(outcome, outcome)
-    kind = kind if kind in ("robust", "core", "failed", "missing") else "broken"
-    return Cell(line, mark, kind, story, result.failure)
+        return f"reproduced {result.reproduced}, robust {result.robust} of {samples}"
+    if result.robust:
+        return "robust"
+    return "reproduced, not robust" if result.reproduced else "not reproduced"
+
+
+def _counts(title: str, counts: Mapping[str, int], samples: int) -> str:
+    """Print the counts that are not 0; the names alone if there is one sample."""
+    words = [name if samples == 1 else f"{name} {n}" for name, n in counts.items() if n]
+    return title + ", ".join(words) if words else ""

@@ -1,4 +1,4 @@
-"""Render the board as HTML. Jinja escapes all text from the results dataset; nothing is marked as safe."""
+"""Render the board as HTML. Jinja escapes all text from the results dataset."""
 
 from pathlib import Path
 from urllib.parse import quote
@@ -15,15 +15,10 @@ MAX_CHARACTERS = 80
 
 
 def shown(text: str, limit: int = MAX_CHARACTERS) -> str:
-    """Return text on one line, cut, without invisible characters and marks that change the writing direction."""
+    """Return text as one short line, without invisible characters and marks of direction."""
     line = " ".join(text[: 4 * limit].split())
     line = "".join("\N{REPLACEMENT CHARACTER}" if is_invisible(char) else char for char in line)
     return line if len(line) <= limit else line[: limit - 1] + "…"
-
-
-def percent(value: float) -> str:
-    """Print a share in percent, without the sign."""
-    return f"{100 * value:.1f}"
 
 
 def dollars(value: float) -> str:
@@ -37,13 +32,12 @@ def short(model: str) -> str:
 
 
 def searchable(item: Ranked) -> str:
-    """Return the text that the search looks at: names, settings, submitters and runs, folded ones included."""
-    lines = [item.latest, *item.earlier, *item.copies]
-    parts = (
-        (line.entry.model, line.entry.setting, line.record.submitted_by, line.record.run_id)
-        for line in lines
-    )
-    return shown(" ".join(dict.fromkeys(text for part in parts for text in part)), 2000).lower()
+    """Return the text that the search looks at: models, settings, submitters and runs."""
+    words: list[str] = []
+    for line in (item.latest, *item.earlier, *item.copies):
+        entry, record = line.entry, line.record
+        words += [entry.model, entry.setting, record.submitted_by, record.run_id]
+    return shown(" ".join(words), 2000).lower()
 
 
 def component(text: str) -> str:
@@ -58,13 +52,15 @@ _PAGES = Environment(
     trim_blocks=True,
 )
 _PAGES.filters |= {
-    "shown": shown,
-    "percent": percent,
+    "component": component,
     "dollars": dollars,
-    "short": short,
+    "percent": lambda share: f"{100 * share:.1f}",
+    "place": "{:.2f}".format,
+    "scatter": make_scatter,
     "searchable": searchable,
+    "short": short,
+    "shown": shown,
 }
-_PAGES.filters |= {"place": "{:.2f}".format, "scatter": make_scatter, "component": component}
 _PAGES.globals |= {"make_grid": make_grid, "task_link": task_link}
 
 

@@ -1,15 +1,16 @@
-"""Read the records of verified runs from the results dataset at one commit, and cache them for some minutes.
+"""Read the records of verified runs from the results dataset at one commit, and cache them.
 
-`lmrbench space --from` writes records of local runs, which are shown in its place.
+`lmrbench space --from` writes records of local runs, which are shown in place of a dataset.
 
-Only records that are new since the last request are fetched. A damaged record hides its run, and is named; a fault of
-the Hub hides nothing: the last good state stays.
+Only records that are new since the last request are fetched. A damaged record hides its run, and
+is named; a fault of the Hub hides nothing: the last good state stays.
 """
 
 import datetime
 import re
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
@@ -22,13 +23,14 @@ from pydantic import ValidationError
 
 #: The name of a repository on the Hub.
 REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
+#: The records, which maintainers write; a plain name has no character with a meaning in a pattern.
+_RECORD = re.compile(rf"verified/{PLAIN.pattern}\.json")
 MAX_AGE_S = 300.0
 #: The reload button asks the Hub again only after this time, so that clicks do not burden it.
 MIN_AGE_S = 2.0
-MAX_RECORD_BYTES = 32 * 1024 * 1024
-MAX_FILES = 100_000
 
 _HTTP_ERROR: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
+_FAULTS = (_HTTP_ERROR, errors.HfHubHTTPError, errors.HFValidationError, OSError)
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,12 @@ class Snapshot:
 
 
 def task_link(record: Record, instance: str) -> str:
-    """Return the address of an instance in the dataset viewer; empty if the run names no dataset on the Hub."""
+    """Return the address of an instance in the dataset viewer; empty if it is not on the Hub."""
     repo = record.dataset.partition("@")[0]
-    place = f"{constants.ENDPOINT}/datasets/{repo}/viewer/{record.config}/test"
-    return f"{place}?q={quote(instance, safe='')}" if REPO.fullmatch(repo) else ""
+    if not REPO.fullmatch(repo):
+        return ""
+    viewer = f"{constants.ENDPOINT}/datasets/{repo}/viewer/{record.config}/test"
+    return f"{viewer}?q={quote(instance, safe='')}"
 
 
 class ResultsDataset:
@@ -83,58 +87,34 @@ class ResultsDataset:
             if time.monotonic() - self._read_at > (MIN_AGE_S if reload else MAX_AGE_S):
                 try:
                     self._snapshot = self._read()
-                except (
-                    _HTTP_ERROR,
-                    errors.HfHubHTTPError,
-                    errors.HFValidationError,
-                    OSError,
-                ) as error:
+                except _FAULTS as error:
                     self._snapshot = replace(self._snapshot, problem=_explain(error))
                 # Set after reading, which may take long.
                 self._read_at = time.monotonic()
             return self._snapshot
 
     def _read(self) -> Snapshot:
+        sha = str(self._api.dataset_info(self._snapshot.repo).sha)
+        if sha != self._snapshot.sha:
+            return self._read_commit(self._snapshot.repo, sha)
+        return replace(self._snapshot, read_at=_now(), problem="")
+
+    def _read_commit(self, repo: str, sha: str) -> Snapshot:
+        tree = self._api.list_repo_tree(repo, repo_type="dataset", revision=sha, recursive=True)
+        blobs = {item.path: item.blob_id for item in tree if isinstance(item, RepoFile)}
+        files = [(path, blobs[path]) for path in sorted(filter(_RECORD.fullmatch, blobs))]
+        new = [file for file in files if file not in self._known]
+        if new:
+            folder = self._download([path for path, _ in new], sha)
+            self._known |= {file: _read_record(folder / file[0]) for file in new}
+        return _make_snapshot(repo, sha, {file[0]: self._known[file] for file in files})
+
+    def _download(self, paths: list[str], sha: str) -> Path:
         repo = self._snapshot.repo
-        sha = str(self._api.dataset_info(repo).sha)
-        now = _now()
-        if sha == self._snapshot.sha:
-            return replace(self._snapshot, read_at=now, problem="")
-        files: dict[str, RepoFile] = {}
-        for item in self._api.list_repo_tree(
-            repo, repo_type="dataset", revision=sha, recursive=True
-        ):
-            if isinstance(item, RepoFile):
-                files[item.path] = item
-            if len(files) > MAX_FILES:
-                raise OSError(f"{repo} has more than {MAX_FILES} files")
-        paths = {
-            path: files[path].blob_id
-            for path in files
-            if re.fullmatch(r"verified/[^/]+\.json", path)
-        }
-        known: dict[tuple[str, str], Record | str] = {}
-        for path, blob in paths.items():
-            if (path, blob) in self._known:
-                known[path, blob] = self._known[path, blob]
-            elif not PLAIN.fullmatch(Path(path).stem):
-                known[path, blob] = "not a plain run id"
-            elif files[path].size > MAX_RECORD_BYTES:
-                known[path, blob] = "too large"
-        # A plain name has no character with a meaning in a pattern.
-        if new := [path for path, blob in paths.items() if (path, blob) not in known]:
-            folder = Path(
-                self._api.snapshot_download(
-                    repo, repo_type="dataset", revision=sha, allow_patterns=new
-                )
-            )
-            known |= {(path, paths[path]): _read_record(folder / path) for path in new}
-        self._known = known
-        records = tuple(item for _, item in sorted(known.items()) if isinstance(item, Record))
-        skipped = tuple(
-            (path, item) for (path, _), item in sorted(known.items()) if isinstance(item, str)
+        folder = self._api.snapshot_download(
+            repo, repo_type="dataset", revision=sha, allow_patterns=paths
         )
-        return Snapshot(repo, sha, now, records, skipped)
+        return Path(folder)
 
 
 class LocalRuns:
@@ -145,10 +125,15 @@ class LocalRuns:
 
     def get(self, *, reload: bool = False) -> Snapshot:
         """Return the records as they are now."""
-        known = {path.name: _read_record(path) for path in sorted(self._folder.glob("*.json"))}
-        records = tuple(item for item in known.values() if isinstance(item, Record))
-        skipped = tuple((name, item) for name, item in known.items() if isinstance(item, str))
-        return Snapshot("", "local", _now(), records, skipped)
+        paths = sorted(self._folder.glob("*.json"))
+        return _make_snapshot("", "local", {path.name: _read_record(path) for path in paths})
+
+
+def _make_snapshot(repo: str, sha: str, items: Mapping[str, Record | str]) -> Snapshot:
+    """Return a snapshot of files, each with its record or the reason why it cannot be used."""
+    records = tuple(item for item in items.values() if isinstance(item, Record))
+    skipped = tuple((name, item) for name, item in items.items() if isinstance(item, str))
+    return Snapshot(repo, sha, _now(), records, skipped)
 
 
 def _now() -> str:
@@ -172,8 +157,6 @@ def _explain(error: Exception) -> str:
     if isinstance(error, errors.HFValidationError):
         return "LMRBENCH_RESULTS must have the form org/name"
     response = getattr(error, "response", None)
-    return (
-        f"the Hub answered {response.status_code}"
-        if response is not None
-        else "the Hub does not answer"
-    )
+    if response is None:
+        return "the Hub does not answer"
+    return f"the Hub answered {response.status_code}"

@@ -1,7 +1,7 @@
 """The spread of a rank: the places that paired tests on the same instances cannot tell apart.
 
-As in the harness's reports, the test is the exact permutation test (McNemar's with one sample each), and p is adjusted
-for all pairs of the ranking (Holm).
+As in the harness's reports, the test is the exact permutation test (McNemar's with one sample
+each), and p is adjusted for all pairs of the ranking (Holm).
 """
 
 import itertools
@@ -21,31 +21,37 @@ _MAX_WORK = 400_000
 
 
 def rank_spreads(entries: Sequence[Entry], tasks: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the best and worst place of each model that the tests leave open; models are in the order of ranking.
+    """Return the best and worst place of each model that the tests leave open.
 
-    The best place is one more than the number of models that are significantly better; the worst leaves room below for
-    those that are significantly worse. Models after the first `MAX_COMPARED` are left out.
+    The best place is one more than the number of models that are significantly better; the worst
+    leaves room below for those that are significantly worse.
+
+    Args:
+        entries: in the order of ranking, so the first of two models that differ is the better one.
+            Models after the first `MAX_COMPARED` are left out.
     """
     compared = entries[:MAX_COMPARED]
-    pairs = list(itertools.combinations(range(len(compared)), 2))
-    differences = [_differences(compared[one], compared[other], tasks) for one, other in pairs]
-    adjusted = holm([_p(tuple(sorted(values))) for values in differences])
-    better, worse = [0] * len(compared), [0] * len(compared)
-    for (one, other), values, p in zip(pairs, differences, adjusted, strict=True):
+    pairs = itertools.combinations(compared, 2)
+    p_values = holm([_p(_differences(one, other, tasks)) for one, other in pairs])
+    best = [1] * len(compared)
+    worst = [len(entries)] * len(compared)
+    places = itertools.combinations(range(len(compared)), 2)
+    for (one, other), p in zip(places, p_values, strict=True):
         if p < LEVEL:
-            winner, loser = (one, other) if sum(values) > 0 else (other, one)
-            better[loser] += 1
-            worse[winner] += 1
-    return [(1 + above, len(entries) - below) for above, below in zip(better, worse, strict=True)]
+            best[other] += 1
+            worst[one] -= 1
+    return list(zip(best, worst, strict=True))
 
 
-def _differences(one: Entry, other: Entry, tasks: Sequence[str]) -> list[int]:
-    """Return the differences of shares by instance, as multiples of a common denominator."""
-    whole = min(math.lcm(one.samples, other.samples), max(1, _MAX_WORK // max(1, len(tasks)) ** 2))
-    shares = (
-        [_reached(entry, name) * whole / entry.samples for name in tasks] for entry in (one, other)
-    )
-    return [round(mine - theirs) for mine, theirs in zip(*shares, strict=True)]
+def _differences(one: Entry, other: Entry, tasks: Sequence[str]) -> tuple[int, ...]:
+    """Return the sorted differences of shares by instance, in multiples of a common denominator."""
+    affordable = max(1, _MAX_WORK // max(1, len(tasks)) ** 2)
+    whole = min(math.lcm(one.samples, other.samples), affordable)
+    differences = []
+    for name in tasks:
+        share = _reached(one, name) * whole / one.samples
+        differences.append(round(share - _reached(other, name) * whole / other.samples))
+    return tuple(sorted(differences))
 
 
 def _reached(entry: Entry, name: str) -> int:

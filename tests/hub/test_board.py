@@ -45,7 +45,7 @@ def make_board(space: Space) -> Board:
     def make(*records: Record, **filters: str) -> tuple[Any, str]:
         read = [space("base.record").Record.model_validate_json(record.model_dump_json()) for record in records]
         snapshot = space("results_dataset").Snapshot("org/results", "5" * 40, records=tuple(read))
-        board = space("board").make_board(snapshot, space("board").Filters(**filters))
+        board = space("board").make_board(snapshot, filters)
         return board, space("page").render(snapshot, board)
 
     return make
@@ -87,8 +87,9 @@ def test_filters_choose_config_version_setting_and_category(make_board: Board) -
     ]
     board, _ = make_board(*records)
     assert [name for _, name, _ in ranking(board)] == ["model-a", "model-b"]
-    assert (board.configs, board.versions) == (["function", "method"], ["1.0.0", "0.9.10"])
-    assert board.settings == ["standard", "agent"]
+    names = {name: item.names for name, item in board.filters.items()}
+    assert (names["config"], names["version"]) == (["function", "method"], ["1.0.0", "0.9.10"])
+    assert names["setting"] == ["standard", "agent"]
     board, _ = make_board(*records, category="Evaluation Metrics")
     assert ranking(board) == [(1, "model-b", 1.0), (2, "model-a", 0.0)]
     assert list(board.tasks) == ["beta-one"]
@@ -99,7 +100,8 @@ def test_filters_choose_config_version_setting_and_category(make_board: Board) -
     ):
         board, _ = make_board(*records, **filters)
         assert [name for _, name, _ in ranking(board)] == [model]
-    assert make_board(*records, config="none", category="none")[0].filters.config == "function"
+    board, _ = make_board(*records, config="none", category="none")
+    assert [board.filters[name].chosen for name in ("config", "category")] == ["function", None]
 
 
 def test_spread_of_a_rank_is_what_paired_tests_leave_open(make_board: Board) -> None:
@@ -141,7 +143,8 @@ def test_choices_of_a_verified_run_stand_beside_reciting_and_are_split(make_boar
     assert "choices 66.7 · chance 25.0 · reciting 50.0" in html
     assert "corrected 0.33 · published 3/3 · other 1/3" in html
     board, html = make_board(record, setting="", difficulty="hard")
-    assert (board.difficulties, board.categories, list(board.tasks)) == (["easy", "hard"], ["Beta"], ["b-one"])
+    assert (board.filters["difficulty"].names, board.filters["category"].names) == (["easy", "hard"], ["Beta"])
+    assert list(board.tasks) == ["b-one"]
     assert "choices 50.0 · chance 25.0 · reciting 50.0" in html
     assert "published 1/1 · other 0/1" in html
 

@@ -41,11 +41,10 @@ def test_a_published_run_closes_its_pull_request_and_is_not_published_again(worl
         assert done.returncode == 0, done.stdout + done.stderr
     assert "3 of 3 verdicts equal the submitted ones" in done.stdout
     item = hub.repo(RESULTS).pull_requests[1]
-    published = hub.repo(RESULTS).resolve("main").sha
     assert item.status == "closed"
     assert item.title.startswith("bad, good on LMR-Bench 0.1.0: ")
     assert "# LMR-Bench results\n" in hub.files(RESULTS)["README.md"].decode()
-    assert f"/datasets/{RESULTS}/commit/{published}" in item.comments[0][1]
+    assert f"/datasets/{RESULTS}/blob/main/verified/" in item.comments[0][1]
     assert "exists already" in world.submit("--to", RESULTS).stderr
     done = world.verify(1)
     assert (done.returncode, "already verified and published" in done.stderr) == (0, True)
@@ -80,7 +79,7 @@ REFUSED_RUNS: list[tuple[dict[str, Any], str]] = [
     ({"timeout_scale": 2.0}, "its time limits were scaled by 2.0"),
     ({"dataset_sha256": "0" * 64}, "no tag has the dataset of this run (000000000000)"),
     ({"predictions": "gold"}, "not a model"),
-    ({"scope": {"another": "Evaluation Metrics"}}, "its scope lacks 1 of 1 instance (toy-scale)"),
+    ({"scope": {}}, "it covers 0 of 1 instance; evaluate on all of them"),
 ]
 
 

@@ -124,11 +124,12 @@ def test_runs_that_cannot_be_mixed_are_refused(shared: Shared, parts: list[Path]
     fewer = Path(shutil.copytree(parts[0], tmp_path / "fewer"))
     lines = (fewer / "predictions.jsonl").read_bytes().splitlines(keepends=True)
     (fewer / "predictions.jsonl").write_bytes(b"".join(lines[1:]))
-    before = {path: path.read_bytes() for path in complete.rglob("*") if path.is_file()}
+    files = [path for path in complete.rglob("*") if path.is_file()]
+    before = [path.read_bytes() for path in files]
     done = in_process("merge", fewer, parts[1], "--out", complete)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "lack: sample 0 of 'good' (unstated) for toy-a; name another folder" in done.stderr
     assert "(`--replace`)" in done.stderr
-    assert {path: path.read_bytes() for path in complete.rglob("*") if path.is_file()} == before
+    assert [path.read_bytes() for path in files] == before
     assert in_process("merge", fewer, parts[1], "--out", complete, "--replace").returncode == 0
     assert len(results(parts[0])) + len(results(parts[1])) == 3 * len(ANSWERED)

@@ -25,7 +25,7 @@ from lmrbench_evaluate.runs.ray_engine import RayEngine
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from support.command_line import PROGRAM
 from support.sandboxes import until
-from support.toy import IN_CI
+from support.toy import IN_CI, json_lines
 
 #: On a busy machine, the start of a node takes several tries.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -126,7 +126,7 @@ class Driver:
         assert until(lambda: self.results.exists() and self.results.read_bytes().count(b"\n") >= count, 120)
 
     def rows(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.results.read_text().splitlines()]
+        return json_lines(self.results)
 
 
 @pytest.fixture

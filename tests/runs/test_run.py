@@ -9,7 +9,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,6 +20,7 @@ import pytest
 from lmrbench_data.base.archive import pack
 from lmrbench_data.base.errors import ArgumentError, InputError, LoadError
 from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import File
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.reports.report import make_report
@@ -33,8 +33,9 @@ from lmrbench_evaluate.sandbox.docker_client import RUN_LABEL, connect
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from lmrbench_evaluate.verdict.decode import Frame, write_frame
 from support import warm_cli
+from support.command_line import PROGRAM
 from support.sandboxes import until
-from support.toy import TOY_ANSWER, recorded_rows, write_toy_benchmark
+from support.toy import TOY_ANSWER, json_lines, stamped
 
 pytestmark = pytest.mark.docker
 
@@ -49,29 +50,12 @@ HOLD_S = 12
 
 
 @pytest.fixture(scope="module")
-def toy_dataset(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox, docker_sandbox: Sandbox) -> Path:
-    """A dataset folder with the toy instance, whose image is ready."""
-    folder = tmp_path_factory.mktemp("run")
-    benchmark = write_toy_benchmark(folder / "benchmark")
-    rows = recorded_rows(benchmark, local_sandbox)
-    docker_sandbox.prepare(rows[0]["docker_image"])
-    write_dataset(rows, folder / "lmr-bench", load_benchmark(benchmark))
-    return folder / "lmr-bench"
-
-
-@pytest.fixture(scope="module")
-def toy_pair(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) -> Path:
+def toy_pair(tmp_path_factory: pytest.TempPathFactory, toy_row: DatasetRow) -> Path:
     """A dataset folder with two instances of different categories."""
-    folder = tmp_path_factory.mktemp("pair")
-    benchmark = write_toy_benchmark(folder / "benchmark")
-    shutil.copytree(benchmark / "90-toy", benchmark / "91-toy")
-    shutil.move(benchmark / "91-toy/variants/toy-scale", benchmark / "91-toy/variants/toy-other")
-    task = benchmark / "91-toy" / "task.yaml"
-    text = task.read_text().replace("toy-scale", "toy-other")
-    task.write_text(text.replace("Evaluation Metrics", "Training Objectives & Optimization"))
-    rows = recorded_rows(benchmark, local_sandbox)
-    write_dataset(rows, folder / "lmr-bench", load_benchmark(benchmark))
-    return folder / "lmr-bench"
+    other = stamped(toy_row, instance_id="toy-other", category="Training Objectives & Optimization")
+    folder = tmp_path_factory.mktemp("pair") / "lmr-bench"
+    write_dataset([toy_row, other], folder, load_benchmark())
+    return folder
 
 
 class Bench:
@@ -83,15 +67,11 @@ class Bench:
         self.results = folder / "run" / "results.jsonl"
 
     def write(self, *answers: str, samples: int = 1, mode: str = "w") -> None:
+        names = [{"instance_id": "toy-scale", "sample": sample} for sample in range(samples)]
         with self.predictions.open(mode) as file:
             for number, answer in enumerate(answers):
-                for sample in range(samples):
-                    row = {
-                        "instance_id": "toy-scale",
-                        "model_name_or_path": f"model-{mode}{number}",
-                        "function": answer,
-                        "sample": sample,
-                    }
+                for row in names:
+                    row |= {"model_name_or_path": f"model-{mode}{number}", "function": answer}
                     file.write(json.dumps(row) + "\n")
 
     def write_waiting(self, count: int, quick: int = 0) -> None:
@@ -101,12 +81,11 @@ class Bench:
         self.write(*(f"{TOY_ANSWER}# {number}\n" for number in range(quick)), *slow)
 
     def command(self, *options: str) -> list[str]:
-        evaluate = [sys.executable, "-c", "from lmrbench.cli import main; main()", "evaluate"]
         place = ["--dataset", str(self.dataset), "--out", str(self.folder / "run"), "--sandbox", "docker"]
-        return [*evaluate, str(self.predictions), *place, *options]
+        return [*PROGRAM, "evaluate", str(self.predictions), *place, *options]
 
     def report(self) -> list[str]:
-        return [sys.executable, "-c", "from lmrbench.cli import main; main()", "report", str(self.folder / "run")]
+        return [*PROGRAM, "report", str(self.folder / "run")]
 
     def run(self, *options: str) -> subprocess.CompletedProcess[str]:
         return warm_cli.run(self.command(*options))
@@ -117,12 +96,16 @@ class Bench:
         return subprocess.Popen(self.command(*options), start_new_session=True, preexec_fn=before, **pipes)
 
     def rows(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.results.read_text().splitlines()]
+        return json_lines(self.results)
 
     def wait_for_rows(self, count: int) -> bytes:
         """Return the content of results.jsonl once it has `count` rows."""
         assert until(lambda: self.results.exists() and self.results.read_bytes().count(b"\n") >= count), "no results"
         return self.results.read_bytes()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture
@@ -243,7 +226,7 @@ def test_instances_and_categories_choose_the_scope(bench: Bench, toy_pair: Path)
 def test_other_dataset_or_sandbox_is_refused(bench: Bench, toy_pair: Path) -> None:
     bench.write(TOY_ANSWER)
     assert bench.run().returncode == 0
-    before = {path.name: path.read_bytes() for path in (bench.folder / "run").glob("*") if path.is_file()}
+    before = contents(bench.folder / "run")
     for options, what in {
         ("--dataset", str(toy_pair)): "dataset",
         ("--sandbox", "local"): "sandbox",
@@ -253,7 +236,7 @@ def test_other_dataset_or_sandbox_is_refused(bench: Bench, toy_pair: Path) -> No
         done = bench.run(*options)
         assert done.returncode == 1
         assert f"holds a run with a different {what}" in done.stderr.splitlines()[-1]
-    assert before == {path.name: path.read_bytes() for path in (bench.folder / "run").glob("*") if path.is_file()}
+    assert contents(bench.folder / "run") == before
 
 
 def test_slow_answers_pass_with_a_larger_time_limit(bench: Bench) -> None:
@@ -436,10 +419,6 @@ def test_each_file_of_predictions_has_a_folder_of_its_own(tmp_path: Path, monkey
     assert default_run_folder([{"function": ""}], "function", (), ()).name.startswith("memory-")
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def test_a_run_keeps_its_answers(tmp_path: Path, toy_row: dict[str, Any]) -> None:
     """Other predictions change no byte of a finished run; those that keep its answers may add to them."""
     first = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": TOY_ANSWER, "sample": 0}
@@ -507,4 +486,4 @@ def test_a_command_names_the_answer_and_the_flag_that_replaces_it(bench: Bench) 
     assert "or replace the answers of the run (`--replace`)" in done.stderr
     assert contents(bench.folder / "run") == finished
     assert bench.run("--replace").returncode == 0
-    assert len(RunFolder(bench.folder / "run").predictions.path.read_text().splitlines()) == 1
+    assert len(list(RunFolder(bench.folder / "run").predictions)) == 1

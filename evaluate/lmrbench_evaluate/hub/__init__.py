@@ -1,1 +1,1 @@
-"""Runs on the Hub: submitters send them, maintainers repeat and publish them, the leaderboard shows them."""
+"""Runs on the Hub: submit, verify and publish them, and show them on the leaderboard."""

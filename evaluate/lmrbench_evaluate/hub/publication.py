@@ -1,23 +1,29 @@
-"""Publish a verified run: one commit to main with files made here, then a comment that closes the pull request.
+"""Publish a verified run in one commit to main, then close its pull request with a comment.
 
-No file is copied from a stranger, and a stranger's branch is never merged: its author can push to it at any time. Two
-runs never touch the same file.
+All files are made here: none is copied from a stranger, and a stranger's branch is never merged,
+because its author can push to it at any time. Two runs never touch the same file.
 """
 
+import contextlib
 import hashlib
+import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import now
 from lmrbench_data.base.hub_client import additions, commit, hub_errors
+from lmrbench_data.base.names import PLAIN
 from lmrbench_data.base.paths import cards_folder
 from lmrbench_data.base.version import __version__
+from lmrbench_data.dataset.columns import schema
 from lmrbench_data.dataset.result_rows import ResultRow
+from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.guessing import SettledChoice, by_truth, corrected
 
 from ..judge.judgement_log import read_judgements
@@ -30,13 +36,9 @@ from ..verdict.choices import counted_choices
 from ..verdict.levels import MISSING
 from ..verdict.verdict import Status
 from .layout import (
-    belongs,
-    commit_of,
-    commit_title,
+    check_free,
     list_files,
     published_facts,
-    published_schema,
-    read_records,
     record_path,
     shown,
     table_faults,
@@ -48,85 +50,105 @@ from .verify import Verification, is_memorised
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
+#: A record, which a maintainer wrote; its name has no character with a meaning in a pattern.
+_RECORD = re.compile(rf"verified/{PLAIN.pattern}\.json")
+#: Columns of the published rows beside those of a result.
+_ADDED = ("paper_title", "paper_url", "config", "benchmark_version", "submitted_by")
 #: Longest text of a failing case, in characters.
 MAX_FAILURE = 240
-#: Largest number of answers that a record lists, and that a comment on the Hub does.
-MAX_LISTED, MAX_LINES = 1000, 50
+#: Largest number of answers that a record lists.
+MAX_LISTED = 1000
+#: Largest number of answers that a comment on the Hub lists.
+MAX_LINES = 50
 
 
 def publish(api: "HfApi", verified: Verification) -> tuple[Record, str]:
-    """Publish a repeated run in one commit to main, then close the pull request with a link to it.
+    """Publish a repeated run in one commit to main, then close the pull request.
 
     Returns:
-        The record, and the address of the commit.
+        The record and its address.
     """
-    submission = verified.submission
-    with hub_errors(submission.where):
-        user = api.whoami()["name"]
-        head = str(api.dataset_info(submission.repo_id, revision="main").sha)
-        present = list_files(api, submission.repo_id, head)
-    if taken := [name for name in present if belongs(name, submission.run_id)]:
-        raise InputError(
-            f"{submission.where}: main has {min(taken)} already; ask for a run with another name"
-        )
-    record = make_record(verified, user)
+    repo_id = verified.submission.repo_id
+    where = verified.submission.where
+    fix = "ask for a run with another name"
+    head, present = check_free(api, repo_id, verified.submission.run_id, where, fix)
+    with hub_errors(where):
+        record = make_record(verified, api.whoami()["name"])
     files = _files(verified, record)
     if "README.md" not in present:
-        card = (cards_folder() / "results_card.md").read_text(encoding="utf-8")
-        name = benchmark_title(next(iter(verified.instances.values()))["canary"])
-        files["README.md"] = card.replace("{{ benchmark }}", name).encode()
-    title = f"{commit_title(record)}{submission.sha[:12]}]"
-    commit(api, submission.repo_id, additions(files), title=title, parent_commit=head)
-    return record, close(api, submission.repo_id, record)
+        files["README.md"] = _card(verified)
+    title = f"Verified {record.run_id} [PR {record.pull_request} at {record.submission[:12]}]"
+    commit(api, repo_id, additions(files), title=title, parent_commit=head)
+    return record, close(api, repo_id, record)
+
+
+def _card(verified: Verification) -> bytes:
+    """Return the card of a new results dataset."""
+    row = next(iter(verified.instances.values()))
+    card = (cards_folder() / "results_card.md").read_text(encoding="utf-8")
+    return card.replace("{{ benchmark }}", benchmark_title(row["canary"])).encode()
 
 
 def earlier_record(api: "HfApi", repo_id: str, number: int) -> Record | None:
-    """Return the record of a pull request's earlier verification, even if it has new commits; None without one."""
-    records = read_records(api, repo_id).values()
-    return next((record for record in records if record.pull_request == number), None)
+    """Return the record of a pull request's earlier verification, even if it has new commits."""
+    with hub_errors(repo_id):
+        # At one commit: for a branch that it cannot reach, the client returns an old state.
+        sha = str(api.dataset_info(repo_id, revision="main").sha)
+        paths = sorted(filter(_RECORD.fullmatch, list_files(api, repo_id, sha)))
+        if not paths:
+            return None
+        folder = api.snapshot_download(
+            repo_id, repo_type="dataset", revision=sha, allow_patterns=paths
+        )
+    for path in paths:
+        with contextlib.suppress(ValidationError):
+            record = Record.model_validate_json(Path(folder, path).read_bytes())
+            if record.pull_request == number:
+                return record
+    return None
 
 
 def close(api: "HfApi", repo_id: str, record: Record) -> str:
-    """Comment on the pull request of a published run where its results are, and close it unless it is closed.
+    """Close the pull request of a published run, unless it is closed, with a link to the record.
 
     Returns:
-        The address of the commit.
+        The address of the record.
     """
-    with hub_errors(f"{repo_id} PR {record.pull_request}"):
-        url = f"{api.endpoint}/datasets/{repo_id}/commit/{commit_of(api, repo_id, record)}"
-        place: Any = {
-            "repo_id": repo_id,
-            "discussion_num": record.pull_request,
-            "repo_type": "dataset",
-        }
-        if api.get_discussion_details(**place).status == "open":
+    number = record.pull_request
+    url = f"{api.endpoint}/datasets/{repo_id}/blob/main/{record_path(record.run_id)}"
+    with hub_errors(f"{repo_id} PR {number}"):
+        details = api.get_discussion_details(repo_id, number, repo_type="dataset")
+        if details.status == "open":
             api.change_discussion_status(
-                **place, new_status="closed", comment=_comment(record, url)
+                repo_id, number, "closed", repo_type="dataset", comment=_comment(record, url)
             )
     return url
 
 
 def _comment(record: Record, url: str) -> str:
+    memorised = f"{len(record.memorised)} memorised: they pass on the published seeds and not on"
+    differing = f"{len(record.differing)} differ from the submitted verdicts; those of this run"
     lines = [
         f"`lmrbench verify` repeated this run; its own results are on main: {url}",
         "",
-        f"The submission was read at {record.submission[:12]}; later commits do not count. {record.agreed} of "
-        f"{record.rows} verdicts equal the submitted ones, also on {len(record.fresh_seeds)} secret seeds, which the "
-        "record now names. This pull request is closed without a merge.",
+        f"The submission was read at {record.submission[:12]}; later commits do not count."
+        f" {record.agreed} of {record.rows} verdicts equal the submitted ones, also on"
+        f" {len(record.fresh_seeds)} secret seeds, which the record now names."
+        " This pull request is closed without a merge.",
+        *_listed(f"{memorised} secret ones, so they do not count at that level.", record.memorised),
+        *_listed(f"{differing} count:", record.differing),
     ]
-    memorised = "they pass on the published seeds and not on secret ones, so they do not count at that level."
-    for text, rows in (
-        (f"{len(record.memorised)} memorised: {memorised}", record.memorised),
-        (
-            f"{len(record.differing)} differ from the submitted verdicts; those of this run count:",
-            record.differing,
-        ),
-    ):
-        if rows:
-            # A code block, where nothing is markup.
-            lines += ["", text, "", *(f"    {row}" for row in rows[:MAX_LINES])]
-            lines += ["", f"{len(rows) - MAX_LINES} more."] if len(rows) > MAX_LINES else []
     return "\n".join(lines)
+
+
+def _listed(title: str, rows: Sequence[str]) -> list[str]:
+    """Return the first rows as a code block of Markdown, where nothing is markup."""
+    if not rows:
+        return []
+    lines = ["", title, "", *(f"    {row}" for row in rows[:MAX_LINES])]
+    if len(rows) > MAX_LINES:
+        lines += ["", f"{len(rows) - MAX_LINES} more."]
+    return lines
 
 
 def local_record(folder: Path) -> Record:
@@ -137,9 +159,11 @@ def local_record(folder: Path) -> Record:
         LoadError: the dataset of the run is gone.
     """
     run = RunFolder(folder)
-    facts, rows = run.facts, list(run.rows())
+    facts = run.facts
+    rows = list(run.rows())
     run.require_predictions()
-    if faults := table_faults(rows):
+    faults = table_faults(rows)
+    if faults:
         raise InputError(f"{folder}: {'; '.join(faults)}")
     submission = Submission("", 0, "", "", facts["run_id"], facts["dataset_sha256"], {})
     try:
@@ -147,28 +171,15 @@ def local_record(folder: Path) -> Record:
     except ValidationError as error:
         place = ".".join(map(str, error.errors()[0]["loc"]))
         raise InputError(f"{folder}: the leaderboard cannot show its {place}") from error
-    return record.model_copy(update={"verified_at": facts.get("finished_at") or record.verified_at})
+    finished_at = facts.get("finished_at")
+    return record.model_copy(update={"verified_at": finished_at}) if finished_at else record
 
 
 def make_record(verified: Verification, verified_by: str) -> Record:
     """Return the record of a repeated run, with the rates of each model."""
-    submission, facts = verified.submission, RunFolder(verified.folder).facts
-    judges = {
-        answer: shown(item.model)
-        for answer, item in read_judgements(verified.folder).items()
-        if item.category
-    }
-    scores = with_difficulties(score_runs([verified.folder]))
-    entries = [_entry(score, verified.rows, judges) for score in scores]
-    tasks = {
-        name: Task(
-            category=row["category"],
-            paper=row["paper_title"],
-            url=row["paper_url"],
-            difficulty=row.get("difficulty", ""),
-        )
-        for name, row in verified.instances.items()
-    }
+    submission = verified.submission
+    facts = RunFolder(verified.folder).facts
+    predictions = (verified.folder / PREDICTIONS).read_bytes()
     return Record(
         run_id=submission.run_id,
         verified_at=now(),
@@ -177,87 +188,136 @@ def make_record(verified: Verification, verified_by: str) -> Record:
         pull_request=submission.pull_request,
         submission=submission.sha,
         dataset=facts["dataset"],
-        config=RunFolder(verified.folder).config,
+        config=facts["config"],
         dataset_sha256=submission.dataset_sha256,
         benchmark_version=facts["benchmark_version"],
         harness_version=__version__,
-        predictions_sha256=hashlib.sha256((verified.folder / PREDICTIONS).read_bytes()).hexdigest(),
+        predictions_sha256=hashlib.sha256(predictions).hexdigest(),
         rows=len(verified.rows),
         agreed=len(verified.rows) - len(verified.differing),
         memorised=verified.memorised[:MAX_LISTED],
         differing=verified.differing[:MAX_LISTED],
         fresh_seeds=facts.get("fresh_seeds", []),
-        tasks=tasks,
-        entries=entries,
+        tasks={name: _task(row) for name, row in verified.instances.items()},
+        entries=_entries(verified),
     )
 
 
-def _entry(score: ModelScore, results: list[ResultRow], judges: Mapping[AnswerKey, str]) -> Entry:
-    """Return the rates and results of one model, setting and track of a run, on all rows or those of one difficulty."""
-    rows = [
-        row
-        for row in results
-        if AnswerKey.of(row)[1:4] == score.key and row["instance_id"] in score.scope
-    ]
-    answers = sorted(f"{row['instance_id']}\n{row['prediction_sha256']}" for row in rows)
-    by_task: dict[str, list[ResultRow]] = defaultdict(list)
-    for row in rows:
-        by_task[row["instance_id"]].append(row)
+def _task(row: DatasetRow) -> Task:
+    return Task(
+        category=row["category"],
+        paper=row["paper_title"],
+        url=row["paper_url"],
+        difficulty=row.get("difficulty", ""),
+    )
 
-    def make_score(tally: Tally, names: Collection[str]) -> Score:
-        group = [row for name in names for row in by_task[name]]
-        amounts = [answer.amounts for name in names for answer in score.answers.get(name, ())]
-        stated = [numbers["cost_usd"] for numbers in amounts if "cost_usd" in numbers]
-        choices = [SettledChoice.of(choice) for row in group for choice in counted_choices(row)]
-        read_published, published = by_truth(choices)[True]
+
+def _entries(verified: Verification) -> list[Entry]:
+    judges = {}
+    for question, judgement in read_judgements(verified.folder).items():
+        if judgement.category:
+            judges[question] = shown(judgement.model)
+    rows: dict[AnswerKey, list[ResultRow]] = defaultdict(list)
+    for row in verified.rows:
+        rows[AnswerKey.of(row).row._replace(sample=0)].append(row)
+    entries = []
+    for score in with_difficulties(score_runs([verified.folder])):
+        answers = {name: rows[AnswerKey(name, *score.key)] for name in score.scope}
+        entries.append(_EntryMaker(score, answers, judges).make())
+    return entries
+
+
+@dataclass
+class _EntryMaker:
+    """Make the entry of one model, setting and track, on all rows or those of one difficulty.
+
+    Attributes:
+        rows: instance id → results of the model.
+        judges: question → judge, for all answers of the run.
+    """
+
+    score: ModelScore
+    rows: Mapping[str, Sequence[ResultRow]]
+    judges: Mapping[AnswerKey, str]
+
+    def make(self) -> Entry:
+        score = self.score
+        rows = self._rows_of(score.scope)
+        questions = {AnswerKey.of(row).question for row in rows}
+        return Entry(
+            model=score.model,
+            setting=score.setting,
+            track=score.track,
+            level=score.headline.value,
+            difficulty=score.part,
+            samples=score.samples,
+            judges=sorted({self.judges[name] for name in questions & self.judges.keys()}),
+            fingerprint=_fingerprint(rows),
+            overall=self._rate(score.overall, score.scope),
+            categories=self._categories(),
+            tasks={name: self._result(name, tally) for name, tally in score.instances.items()},
+        )
+
+    def _categories(self) -> dict[str, Score]:
+        names: dict[str, list[str]] = defaultdict(list)
+        for name, category in self.score.scope.items():
+            names[category].append(name)
+        tallies = sorted(self.score.categories.items())
+        return {category: self._rate(tally, names[category]) for category, tally in tallies}
+
+    def _rows_of(self, names: Iterable[str]) -> list[ResultRow]:
+        return [row for name in names for row in self.rows[name]]
+
+    def _rate(self, tally: Tally, names: Iterable[str]) -> Score:
+        rows = self._rows_of(names)
         return Score(
             reproduced=tally.reproduced,
             robust=tally.robust,
             total=tally.total,
             missing=tally.outcomes[MISSING],
-            interval=tally.share(score.headline).interval,
-            memorised=sum(map(is_memorised, group)),
-            choices=Choices(
-                total=len(choices),
-                read=sum(choice.is_settled for choice in choices),
-                guessed=sum(1 / choice.options for choice in choices),
-                recited=published,
-                read_published=read_published,
-                corrected=corrected(choices),
-            ),
+            interval=tally.share(self.score.headline).interval,
+            memorised=sum(map(is_memorised, rows)),
+            choices=_choices(rows),
             claimed_judged=_judged(tally),
-            claimed_cost_usd=sum(stated) / score.samples
-            if stated and len(stated) == len(group)
-            else None,
+            claimed_cost_usd=self._cost(names),
         )
 
-    return Entry(
-        model=score.model,
-        setting=score.setting,
-        track=score.track,
-        level=score.headline.value,
-        difficulty=score.part,
-        samples=score.samples,
-        judges=sorted(
-            {judges[answer] for row in rows if (answer := AnswerKey.of(row).question) in judges}
-        ),
-        fingerprint=hashlib.sha256("\n".join(answers).encode("utf-8", "surrogatepass")).hexdigest(),
-        overall=make_score(score.overall, by_task),
-        categories={
-            category: make_score(
-                tally, [name for name in score.scope if score.scope[name] == category]
-            )
-            for category, tally in sorted(score.categories.items())
-        },
-        tasks={
-            name: TaskResult(
-                outcomes=dict(tally.outcomes),
-                judged=_judged(tally),
-                memorised=sum(map(is_memorised, by_task[name])),
-                failure=next(filter(None, map(_failure, by_task[name])), ""),
-            )
-            for name, tally in score.instances.items()
-        },
+    def _cost(self, names: Iterable[str]) -> float | None:
+        """Return the cost of one answer to each instance; None if an answer states none."""
+        costs = []
+        for name in names:
+            for answer in self.score.answers.get(name, ()):
+                if "cost_usd" not in answer.amounts:
+                    return None
+                costs.append(answer.amounts["cost_usd"])
+        return sum(costs) / self.score.samples if costs else None
+
+    def _result(self, name: str, tally: Tally) -> TaskResult:
+        rows = self.rows[name]
+        failures = [_failure(row) for row in rows if row["status"] != Status.PASSED]
+        return TaskResult(
+            outcomes=dict(tally.outcomes),
+            judged=_judged(tally),
+            memorised=sum(map(is_memorised, rows)),
+            failure=next(filter(None, failures), ""),
+        )
+
+
+def _fingerprint(rows: Iterable[ResultRow]) -> str:
+    answers = sorted(f"{row['instance_id']}\n{row['prediction_sha256']}" for row in rows)
+    return hashlib.sha256("\n".join(answers).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _choices(rows: Iterable[ResultRow]) -> Choices:
+    choices = [SettledChoice.of(choice) for row in rows for choice in counted_choices(row)]
+    read_published, published = by_truth(choices)[True]
+    return Choices(
+        total=len(choices),
+        read=sum(choice.is_settled for choice in choices),
+        guessed=sum(1 / choice.options for choice in choices),
+        recited=published,
+        read_published=read_published,
+        corrected=corrected(choices),
     )
 
 
@@ -266,20 +326,19 @@ def _judged(tally: Tally) -> dict[str, int]:
 
 
 def _failure(row: ResultRow) -> str:
-    """Return the case that decided an answer's outcome, on one line; empty for a robust answer."""
-    return (
-        "" if row["status"] == Status.PASSED else " ".join(first_reason(row).split())[:MAX_FAILURE]
-    )
+    """Return the case that decided an answer's outcome, on one line."""
+    return " ".join(first_reason(row).split())[:MAX_FAILURE]
 
 
 def _files(verified: Verification, record: Record) -> dict[str, bytes]:
     """Return the files of a published run: path in the results dataset → content."""
-    folder, run = f"runs/{record.run_id}", verified.folder
+    run_id = record.run_id
+    run = RunFolder(verified.folder)
     return {
-        f"data/{record.run_id}.parquet": _parquet(verified, record),
-        f"{folder}/{PREDICTIONS}": (run / PREDICTIONS).read_bytes(),
-        f"{folder}/{FACTS}": published_facts(RunFolder(run).facts, record.run_id),
-        record_path(record.run_id): (record.model_dump_json(indent=1) + "\n").encode(),
+        f"data/{run_id}.parquet": _parquet(verified, record),
+        f"runs/{run_id}/{PREDICTIONS}": run.predictions.path.read_bytes(),
+        f"runs/{run_id}/{FACTS}": published_facts(run.facts, run_id),
+        record_path(run_id): (record.model_dump_json(indent=1) + "\n").encode(),
     }
 
 
@@ -288,15 +347,13 @@ def _parquet(verified: Verification, record: Record) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    shared = {
-        name: getattr(record, name)
-        for name in ("run_id", "config", "benchmark_version", "submitted_by")
-    }
-    papers = {
-        name: {"paper_title": task.paper, "paper_url": task.url}
-        for name, task in record.tasks.items()
-    }
-    rows = [{**row, **papers[row["instance_id"]], **shared} for row in verified.rows]
+    rows = []
+    for row in verified.rows:
+        task = record.tasks[row["instance_id"]]
+        added = {"paper_title": task.paper, "paper_url": task.url, "run_id": record.run_id}
+        added |= {"config": record.config, "benchmark_version": record.benchmark_version}
+        rows.append({**row, **added, "submitted_by": record.submitted_by})
+    columns = pa.schema([*schema(row=ResultRow), *((name, pa.string()) for name in _ADDED)])
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist(rows, schema=published_schema()), sink)
+    pq.write_table(pa.Table.from_pylist(rows, schema=columns), sink)
     return bytes(sink.getvalue())

@@ -1,7 +1,8 @@
-"""The record of a verified run, `verified/<run_id>.json`: who verified what, and every rate that a leaderboard shows.
+"""The record of a verified run, `verified/<run_id>.json`: who verified what, with all rates.
 
-`lmrbench verify` writes it from its own run, so nobody computes a rate a second time. The module imports pydantic and
-the standard library alone: the leaderboard Space gets a copy of it (`cards/space`).
+`lmrbench verify` writes it from its own run, and a leaderboard shows its rates as they are. The
+module imports pydantic and the standard library alone: the leaderboard Space gets a copy of it
+(`cards/space`).
 """
 
 from typing import Literal
@@ -36,7 +37,7 @@ class TaskResult(_Part):
     """One model's samples of one instance."""
 
     outcomes: dict[str, int]
-    """Outcome (`verdict.levels.OUTCOMES`) → number of samples; `robust` ones are reproduced as well."""
+    """Outcome (`verdict.levels.OUTCOMES`) → number of samples; `robust` implies reproduced."""
     judged: dict[str, int] = {}
     memorised: int = 0
     failure: str = ""
@@ -71,8 +72,8 @@ class Choices(_Part):
 class Score(_Part):
     """One model's rates, on all instances or on those of a category.
 
-    Every instance counts as many samples as the one with the most. What begins with `claimed` is the submitter's word,
-    which nobody has repeated and which never changes a rank.
+    Every instance counts as many samples as the one with the most. What begins with `claimed` is
+    the submitter's word; it has not been verified and never changes a rank.
     """
 
     reproduced: int
@@ -102,7 +103,7 @@ class Entry(_Part):
     level: Literal["reproduced", "robust"]
     """The level that ranks the track."""
     difficulty: str = ""
-    """`easy`, `hard` or `silent` if the entry is on the rows of that difficulty alone; empty if it is on all."""
+    """`easy`, `hard` or `silent` if the entry is on these rows alone; empty if it is on all."""
     samples: int = Field(gt=0)
     judges: list[str] = []
     fingerprint: str
@@ -119,8 +120,8 @@ class Record(_Part):
     Attributes:
         version: version of the format; records of other versions are not read.
         submission: the verified commit of the pull request.
-        memorised, differing: lines on answers that pass the published seeds only, and on those whose verdict differs
-            from the submitted one.
+        memorised: lines on answers that pass the published seeds only.
+        differing: lines on answers whose verdict differs from the submitted one.
         fresh_seeds: the secret seeds, which are secret no more.
     """
 

@@ -1,18 +1,19 @@
-"""Fetch an untrusted submission from its pull request at one commit, after checking the list of its files.
+"""Fetch an untrusted submission from its pull request at one commit.
 
-Its author can push to the pull request at any time, so everything is read at the commit that was its head. It may only
-add the files of one run, and their sizes are limited. Predictions are evaluated again; the rest is shown, not believed.
+Its author can push to the pull request at any time, so everything is read at the commit that was
+its head. It may only add the files of one run, and their sizes are limited: the list of files is
+checked before any is read. Predictions are evaluated again; the rest is shown, not believed.
 """
 
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.hub_client import hub_errors
+from lmrbench_data.base.jsonl import parse_row
 from lmrbench_data.base.names import PLAIN
 from lmrbench_data.base.paths import cache_folder
 
@@ -47,7 +48,7 @@ class Submission:
 
     @property
     def work_folder(self) -> Path:
-        """The folder of its evaluation: the same for the same state, so that verification can be resumed."""
+        """The folder of its evaluation: the same for the same state, to resume a verification."""
         name = f"{self.repo_id.replace('/', '--')}-{self.pull_request}-{self.sha[:12]}"
         return cache_folder() / "verify" / name
 
@@ -61,60 +62,75 @@ def fetch_submission(api: "HfApi", repo_id: str, number: int) -> Submission:
             raise InputError(f"{where}: is a discussion, not a pull request")
         if details.status != "open":
             raise InputError(f"{where}: is {details.status}, not open")
-        on_main = {
-            commit.commit_id for commit in api.list_repo_commits(repo_id, repo_type="dataset")
-        }
-        commits = api.list_repo_commits(repo_id, repo_type="dataset", revision=f"refs/pr/{number}")
-        sha = commits[0].commit_id
-        base = next((commit.commit_id for commit in commits if commit.commit_id in on_main), None)
-        if base is None:
-            raise InputError(f"{where}: has no commit in common with main")
-        before, after = list_files(api, repo_id, base), list_files(api, repo_id, sha)
-        run_id, names = _check_listing(where, before, after)
-        files = {
-            name: Path(
-                api.hf_hub_download(
-                    repo_id, f"runs/{run_id}/{name}", repo_type="dataset", revision=sha
-                )
-            )
-            for name in names
-        }
-    try:
-        facts = json.loads(files["run.json"].read_bytes())
-        stated, dataset = facts["run_id"], facts["dataset_sha256"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError(f"{where}: run.json: not the facts of a run") from None
-    if stated != run_id or not isinstance(dataset, str):
-        raise InputError(
-            f"{where}: run.json: refers to a different run than {run_id}, or to no dataset"
-        )
-    return Submission(repo_id, number, sha, details.author, run_id, dataset, files)
+        base, head = _commits(api, repo_id, number)
+        added = _added_files(where, list_files(api, repo_id, base), list_files(api, repo_id, head))
+        run_id = _run_of(where, added)
+        _check_sizes(where, added, run_id)
+        files = _fetch(api, repo_id, head, added)
+    dataset_sha256 = _read_dataset(where, files["run.json"])
+    return Submission(repo_id, number, head, details.author, run_id, dataset_sha256, files)
 
 
-def _check_listing(
+def _fetch(api: "HfApi", repo_id: str, revision: str, paths: Iterable[str]) -> dict[str, Path]:
+    """Return name → local file."""
+    files = {}
+    for path in paths:
+        local = api.hf_hub_download(repo_id, path, repo_type="dataset", revision=revision)
+        files[Path(path).name] = Path(local)
+    return files
+
+
+def _commits(api: "HfApi", repo_id: str, number: int) -> tuple[str, str]:
+    """Return the commit of main that a pull request starts from, and its newest commit."""
+    main = {item.commit_id for item in api.list_repo_commits(repo_id, repo_type="dataset")}
+    commits = api.list_repo_commits(repo_id, repo_type="dataset", revision=f"refs/pr/{number}")
+    for item in commits:
+        if item.commit_id in main:
+            return item.commit_id, commits[0].commit_id
+    raise InputError(f"{repo_id} PR {number}: has no commit in common with main")
+
+
+def _added_files(
     where: str, before: Mapping[str, tuple[str, int]], after: Mapping[str, tuple[str, int]]
-) -> tuple[str, list[str]]:
-    """Check that a submission adds the files of one run and does nothing else; return the run id and the names."""
-    if changed := [name for name in before if before[name] != after.get(name)]:
+) -> dict[str, int]:
+    """Return path → size of the files that a submission adds; it may do nothing else."""
+    changed = before.items() - after.items()
+    if changed:
+        name, _ = min(changed)
         raise InputError(
-            f"{where}: changes or deletes {shown(min(changed))}; a submission only adds a run's files"
+            f"{where}: changes or deletes {shown(name)}; a submission only adds a run's files"
         )
-    added = {name: size for name, (_, size) in after.items() if name not in before}
-    run_ids = [
-        match[1] for name in added if (match := re.fullmatch(r"runs/([^/]+)/run\.json", name))
-    ]
-    if len(run_ids) != 1 or not PLAIN.fullmatch(run_ids[0]):
+    return {name: size for name, (_, size) in after.items() if name not in before}
+
+
+def _run_of(where: str, added: Mapping[str, int]) -> str:
+    """Return the run id of the added files, which have to be those of one run."""
+    names = [name for name in added if re.fullmatch(r"runs/[^/]+/run\.json", name)]
+    run_id = names[0].split("/")[1] if len(names) == 1 else ""
+    if not PLAIN.fullmatch(run_id):
         raise InputError(
-            f"{where}: adds {len(run_ids)} files runs/<run id>/run.json; expected one, with a plain name"
+            f"{where}: adds {len(names)} files runs/<run id>/run.json;"
+            " expected one, with a plain name"
         )
-    run_id = run_ids[0]
+    for name in NEEDED:
+        if f"runs/{run_id}/{name}" not in added:
+            raise InputError(f"{where}: lacks runs/{run_id}/{name}")
+    return run_id
+
+
+def _check_sizes(where: str, added: Mapping[str, int], run_id: str) -> None:
+    """Check that all added files are files of the run, within their limits."""
     limits = {f"runs/{run_id}/{name}": limit for name, limit in ALLOWED.items()}
     for name, size in sorted(added.items()):
         if name not in limits:
             raise InputError(f"{where}: adds {shown(name)}, which does not belong to run {run_id}")
         if size > limits[name]:
             raise InputError(f"{where}: {name} is larger than {limits[name] // MIB} MiB")
-    names = [name for name in ALLOWED if f"runs/{run_id}/{name}" in added]
-    if missing := [name for name in NEEDED if name not in names]:
-        raise InputError(f"{where}: lacks runs/{run_id}/{missing[0]}")
-    return run_id, names
+
+
+def _read_dataset(where: str, path: Path) -> str:
+    """Return the hash of the dataset that a submitted run.json states."""
+    facts = parse_row(path.read_bytes(), {"dataset_sha256": str})
+    if facts is None:
+        raise InputError(f"{where}: run.json: not the facts of a run")
+    return str(facts["dataset_sha256"])

@@ -1,15 +1,16 @@
 """Submit a run: a pull request to the results dataset.
 
-A run that `verify` would refuse is refused before it is sent. A retry never submits twice: the title of the pull
-request carries the hash of its content.
+A run that `verify` would refuse is refused before it is sent. A retry never submits twice: the
+title of the pull request carries the hash of its content.
 """
 
+import contextlib
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.hub_client import check_rights, hub_errors, open_pull_request, tags
@@ -19,9 +20,10 @@ from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.loader import CONFIGS, LoadError, read_card_stamp
 
 from ..judge.judgement_log import FILE as JUDGEMENTS
+from ..predictions.sources import WORDS
 from ..runs.folder import FACTS, PREDICTIONS, RESULTS, RunFolder, benchmark_title
 from ..verdict.verdict import Status
-from .layout import ALLOWED, MIB, belongs, list_files, published_facts, table_faults
+from .layout import ALLOWED, MIB, check_free, published_facts, table_faults
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -49,103 +51,113 @@ class SubmissionPlan:
 def plan_submission(api: "HfApi", run: Path, dataset: str, results_repo: str) -> SubmissionPlan:
     """Check a run against the published dataset and the results, and plan its submission."""
     folder = RunFolder(run)
-    facts, rows = folder.facts, list(folder.rows())
-    tag, sha, config = _find_published(api, dataset, facts["dataset_sha256"])
-    dataset_rows = load_rows(f"{dataset}@{sha}", config)
-    faults = [
-        *_faults(run, facts, rows, [row["instance_id"] for row in dataset_rows]),
-        *table_faults(rows),
-    ]
+    facts = folder.facts
+    folder.require_predictions()
+    rows = list(folder.rows())
+    published = _find_published(api, dataset, facts["dataset_sha256"])
+    dataset_rows = load_rows(f"{dataset}@{published.sha}", published.config)
+    faults = [*_run_faults(facts, rows, len(dataset_rows)), *table_faults(rows)]
     if faults:
         raise InputError(f"{run}: cannot be submitted: {'; '.join(faults)}")
     run_id = re.sub(r"[^A-Za-z0-9._-]", "-", facts["run_id"])[-100:].lstrip("._-") or "run"
-    files = _files(run, facts, run_id)
-    user = check_rights(api, results_repo, write=False)
-    _check_free(api, results_repo, run_id)
-    benchmark = f"{benchmark_title(dataset_rows[0]['canary'])} {facts['benchmark_version']}"
-    return SubmissionPlan(results_repo, run_id, files, rows, tag, user, benchmark)
-
-
-def _find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> tuple[str, str, str]:
-    """Return tag, commit and configuration with this content, without which nobody can repeat the run."""
-    for tag, sha in sorted(tags(api, repo_id).items(), reverse=True):
-        with hub_errors(f"{repo_id}@{tag}"):
-            card = api.hf_hub_download(repo_id, "README.md", repo_type="dataset", revision=sha)
-        for config in CONFIGS:
-            try:
-                stamp = read_card_stamp(Path(card), f"{repo_id}@{tag}", config)
-            except LoadError:
-                continue
-            if stamp["sha256"] == dataset_sha256:
-                return tag, sha, config
-    raise InputError(
-        f"{repo_id}: no tag has the dataset of this run ({dataset_sha256[:12]}); evaluate on a published version, "
-        f"{repo_id}@vX.Y.Z"
+    return SubmissionPlan(
+        results_repo=results_repo,
+        run_id=run_id,
+        files=_files(run, facts, run_id),
+        rows=rows,
+        tag=published.tag,
+        user=_check_results(api, results_repo, run_id),
+        benchmark=f"{benchmark_title(dataset_rows[0]['canary'])} {facts['benchmark_version']}",
     )
 
 
-def _faults(
-    run: Path, facts: Mapping[str, Any], rows: Sequence[ResultRow], instances: Sequence[str]
+class _Published(NamedTuple):
+    """A place on the Hub that has the dataset of a run."""
+
+    tag: str
+    sha: str
+    config: str
+
+
+def _find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> _Published:
+    """Find the content that a run was evaluated on: others can repeat the run there."""
+    for tag, sha in sorted(tags(api, repo_id).items(), reverse=True):
+        where = f"{repo_id}@{tag}"
+        with hub_errors(where):
+            card = api.hf_hub_download(repo_id, "README.md", repo_type="dataset", revision=sha)
+        for config in CONFIGS:
+            with contextlib.suppress(LoadError):
+                if read_card_stamp(Path(card), where, config)["sha256"] == dataset_sha256:
+                    return _Published(tag, sha, config)
+    raise InputError(
+        f"{repo_id}: no tag has the dataset of this run ({dataset_sha256[:12]});"
+        f" evaluate on a published version, {repo_id}@vX.Y.Z"
+    )
+
+
+def _run_faults(
+    facts: Mapping[str, Any], rows: Sequence[ResultRow], instances: int
 ) -> Iterator[str]:
+    again = "run the same `lmrbench evaluate` again"
+    scope = facts["scope"]
     if not facts.get("complete"):
-        yield "it is not complete; run the same `lmrbench evaluate` again"
+        yield f"it is not complete; {again}"
     if any(row["status"] == Status.INFRA_ERROR for row in rows):
-        yield "it has infra errors; run the same `lmrbench evaluate` again"
+        yield f"it has infra errors; {again}"
     if not facts["official_sandbox"]:
         yield f"it ran in the {facts['sandbox']} sandbox, which is not official; evaluate in docker"
     if facts["timeout_scale"] != 1:
         yield f"its time limits were scaled by {facts['timeout_scale']}"
-    if missing := set(instances) - set(facts["scope"]):
-        yield f"its scope lacks {len(missing)} of {plural(len(instances), 'instance')} ({min(missing)})"
-    if unknown := set(facts["scope"]) - set(instances):
-        yield f"its scope names unknown instances ({min(unknown)})"
-    if facts.get("predictions") in ("gold", "masked"):
+    if facts.get("predictions") in WORDS:
         yield "it evaluated the benchmark's own files, not a model"
-    if not (run / PREDICTIONS).is_file():
-        yield f"{PREDICTIONS} is missing"
+    if len(scope) < instances:
+        yield f"it covers {len(scope)} of {plural(instances, 'instance')}; evaluate on all of them"
 
 
 def _files(run: Path, facts: Mapping[str, Any], run_id: str) -> dict[str, bytes]:
-    files = {FACTS: published_facts(facts, run_id)}
-    files |= {
-        name: (run / name).read_bytes()
-        for name in (PREDICTIONS, RESULTS, JUDGEMENTS)
-        if (run / name).is_file()
-    }
-    if large := [name for name, content in files.items() if len(content) > ALLOWED[name]]:
-        raise InputError(
-            f"{run}: cannot be submitted: {large[0]} is larger than {ALLOWED[large[0]] // MIB} MiB"
-        )
-    return {f"runs/{run_id}/{name}": content for name, content in files.items()}
-
-
-def _check_free(api: "HfApi", results_repo: str, run_id: str) -> None:
-    """Check that a results dataset exists and has no file of that run, or `verify` would refuse it."""
-    with hub_errors(results_repo):
-        if not api.repo_exists(results_repo, repo_type="dataset"):
-            make = f"a maintainer creates it with `hf repos create {results_repo} --type dataset`"
+    """Return the files of the pull request: path in the results dataset → content."""
+    contents = {FACTS: published_facts(facts, run_id)}
+    for name in (PREDICTIONS, RESULTS, JUDGEMENTS):
+        if (run / name).is_file():
+            contents[name] = (run / name).read_bytes()
+    for name, content in contents.items():
+        if len(content) > ALLOWED[name]:
             raise InputError(
-                f"{results_repo}: no such dataset, or this token may not see it; {make}"
+                f"{run / name}: is larger than {ALLOWED[name] // MIB} MiB; submit the run in parts"
             )
-        head = str(api.dataset_info(results_repo, revision="main").sha)
-        taken = [name for name in list_files(api, results_repo, head) if belongs(name, run_id)]
-    if taken:
-        raise InputError(f"{results_repo}: run {run_id} exists already ({min(taken)})")
+    return {f"runs/{run_id}/{name}": content for name, content in contents.items()}
+
+
+def _check_results(api: "HfApi", results_repo: str, run_id: str) -> str:
+    """Check that a results dataset exists and has no file of that run; return the user's name."""
+    user = check_rights(api, results_repo, write=False)
+    with hub_errors(results_repo):
+        exists = api.repo_exists(results_repo, repo_type="dataset")
+    if not exists:
+        make = f"a maintainer creates it with `hf repos create {results_repo} --type dataset`"
+        raise InputError(f"{results_repo}: no such dataset, or this token may not see it; {make}")
+    check_free(api, results_repo, run_id, results_repo, "submit a run with another name")
+    return user
 
 
 def carry_out(api: "HfApi", plan: SubmissionPlan) -> tuple[str, bool]:
     """Open the pull request of a plan; return its address, and whether it was open already."""
-    digest = hashlib.sha256(
-        b"".join(name.encode() + plan.files[name] for name in sorted(plan.files))
-    ).hexdigest()
-    models = ", ".join(
-        one_line(name) for name in sorted({row["model_name_or_path"] for row in plan.rows})
+    description = (
+        "Opened by `lmrbench submit`. A maintainer repeats the run with `lmrbench verify`."
     )
     return open_pull_request(
         api,
         plan.results_repo,
         plan.files,
-        title=f"{models[:80]} on {plan.benchmark}: {plan.run_id} [{digest[:16]}]",
+        title=_title(plan),
         older=f": {plan.run_id} [",
-        description="Opened by `lmrbench submit`. A maintainer repeats the run with `lmrbench verify`.",
+        description=description,
     )
+
+
+def _title(plan: SubmissionPlan) -> str:
+    """Return the title of the pull request, which is different for other content."""
+    content = b"".join(name.encode() + plan.files[name] for name in sorted(plan.files))
+    digest = hashlib.sha256(content).hexdigest()[:16]
+    models = ", ".join(sorted({one_line(row["model_name_or_path"]) for row in plan.rows}))
+    return f"{models[:80]} on {plan.benchmark}: {plan.run_id} [{digest}]"

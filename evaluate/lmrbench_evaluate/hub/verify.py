@@ -1,7 +1,7 @@
-"""Verify a submission: repeat its predictions in Docker, with the published seeds and with secret ones.
+"""Verify a submission: repeat its predictions in Docker, on published seeds and on secret ones.
 
-The verdicts of the repeated run count, and `publication` publishes them. Verdicts that differ from the submitted ones
-are listed; predictions that cannot be evaluated or shown are refused.
+The verdicts of the repeated run count, and `publication` publishes them. Verdicts that differ from
+the submitted ones are listed; predictions that cannot be evaluated or shown are refused.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from lmrbench_data.loader import CONFIGS, NoConfigError, dataset_sha256
 
 from ..judge.judgement_log import FILE as JUDGEMENTS
 from ..judge.judgement_log import JudgementLog
-from ..predictions.prediction import AnswerKey
+from ..predictions.prediction import AnswerKey, Prediction
 from ..predictions.reading import read_predictions
 from ..predictions.sources import BadRow
 from ..runs.evaluation import RunSummary, evaluate
@@ -33,6 +33,8 @@ from ..sandbox.zygotes import CONTAINER
 from .layout import MAX_ROWS, row_name, shown, table_faults
 from .submission import Submission
 
+#: What to do about a damaged file.
+_FIX = "the submitter has to submit the run again"
 #: Number of secret seeds of a verification, drawn for it alone.
 FRESH_SEEDS = 2
 
@@ -55,16 +57,16 @@ class Verification:
 
     @property
     def memorised(self) -> list[str]:
-        """A line for each answer that passes the published seeds and not the fresh ones, at either level."""
-        rows = filter(is_memorised, self.rows)
-        return [
-            f"{row_name(row)}: {'core' if row.get('core_memorised') else 'contract'} cases"
-            for row in rows
-        ]
+        """A line for each answer that passes the published seeds and not the fresh ones."""
+        lines = []
+        for row in filter(is_memorised, self.rows):
+            level = "core" if row.get("core_memorised") else "contract"
+            lines.append(f"{row_name(row)}: {level} cases")
+        return lines
 
 
 def is_memorised(row: ResultRow) -> bool:
-    """Return whether an answer passes the published seeds and not the fresh ones, at either level."""
+    """Return whether an answer passes only the published seeds, at either level."""
     return bool(row.get("memorised") or row.get("core_memorised"))
 
 
@@ -76,94 +78,110 @@ def repeat(
     fresh_seeds: int = FRESH_SEEDS,
     progress: Progress | None = None,
 ) -> tuple[RunSummary, Verification | None]:
-    """Evaluate the predictions of a submission again in Docker; a stopped evaluation is resumed, with the same seeds.
+    """Evaluate the predictions of a submission again in Docker.
+
+    A stopped evaluation is resumed with the same seeds.
 
     Returns:
         The summary of the run, and its results; None if it is not complete.
     """
-    config, rows = _submitted_rows(submission, dataset)
-    submitted = _submitted(submission, rows)
-    folder = submission.work_folder / f"run-{fresh_seeds}"
+    config, rows = _dataset_rows(submission, dataset)
+    instances = {row["instance_id"]: row for row in rows}
+    submitted = _read_submission(submission, instances)
     settings = RunSettings.of(
-        out=folder, dataset=dataset, config=config, workers=workers, fresh_seeds=fresh_seeds
+        out=submission.work_folder / f"run-{fresh_seeds}",
+        dataset=dataset,
+        config=config,
+        workers=workers,
+        fresh_seeds=fresh_seeds,
     )
-    with open_sandbox("docker", isolation=CONTAINER) as place:
-        summary = evaluate(
-            str(submission.files["predictions.jsonl"]), settings, rows, place, progress
-        )
+    predictions = str(submission.files[PREDICTIONS])
+    with open_sandbox("docker", isolation=CONTAINER) as sandbox:
+        summary = evaluate(predictions, settings, rows, sandbox, progress)
     if summary.stopped or summary.infra_errors:
         return summary, None
     if JUDGEMENTS in submission.files:
-        shutil.copyfile(submission.files[JUDGEMENTS], folder / JUDGEMENTS)
-    results = list(RunFolder(folder).rows())
-    differing = list(_differences(submitted, results))
+        shutil.copyfile(submission.files[JUDGEMENTS], summary.path / JUDGEMENTS)
+    results = list(RunFolder(summary.path).rows())
     return summary, Verification(
-        submission, folder, {row["instance_id"]: row for row in rows}, results, differing
+        submission=submission,
+        folder=summary.path,
+        instances=instances,
+        rows=results,
+        differing=list(_differences(submitted, results)),
     )
 
 
-def _submitted_rows(submission: Submission, dataset: str) -> tuple[str, list[DatasetRow]]:
+def _dataset_rows(submission: Submission, dataset: str) -> tuple[str, list[DatasetRow]]:
     """Return the configuration that a submission is on, and its rows."""
-    hashes = []
     for config in CONFIGS:
         with contextlib.suppress(NoConfigError):
             rows = load_rows(dataset, config)
-            hashes.append(dataset_sha256(rows))
-            if hashes[-1] == submission.dataset_sha256:
+            if dataset_sha256(rows) == submission.dataset_sha256:
                 return config, rows
-    have = " and ".join(sha256[:12] for sha256 in hashes)
-    problem = f"run {submission.run_id} is on {shown(submission.dataset_sha256)[:12]}, and {dataset} is {have}"
-    raise ArgumentError("dataset", f"{problem}; name the published one, org/name@vX.Y.Z")
+    raise ArgumentError(
+        "dataset",
+        f"{dataset} is not the dataset of run {submission.run_id},"
+        f" {shown(submission.dataset_sha256)[:12]}; name the published one, org/name@vX.Y.Z",
+    )
 
 
-def _submitted(submission: Submission, rows: list[DatasetRow]) -> dict[AnswerKey, tuple[str, str]]:
-    """Read all files of a submission before anything is evaluated; return the submitted statuses.
+def _read_submission(
+    submission: Submission, instances: Mapping[str, DatasetRow]
+) -> dict[AnswerKey, str]:
+    """Read all files of a submission before anything is evaluated; return the submitted verdicts.
 
     Raises:
         InputError: a file is damaged or not JSON lines, or the predictions cannot be published.
     """
-
-    def lines(
-        name: str, parse: Callable[[bytes], dict[str, Any] | None]
-    ) -> Iterator[dict[str, Any]]:
-        if name in submission.files:
-            fix = "the submitter has to submit the run again"
-            yield from (line.row for line in read_log(submission.files[name], parse, fix))
-
-    number = 0
-    for number, _ in enumerate(lines(PREDICTIONS, lambda line: parse_row(line, {})), start=1):
-        if number > MAX_ROWS:
-            raise InputError(
-                f"{submission.where}: cannot be published: it has more than {MAX_ROWS} rows"
-            )
-    if not number:  # a single line without an end may be anything
-        raise InputError(f"{submission.where}: cannot be published: {PREDICTIONS} has no rows")
-    keys, bad = [], []
-    for item in read_predictions(
-        submission.files[PREDICTIONS], {row["instance_id"]: row for row in rows}
-    ):
-        if isinstance(item, BadRow):
-            bad.append(f"prediction {shown(Path(str(item)).name)}")
-        else:
-            keys.append({"instance_id": item.instance_id, **item.key.as_row()})
-    if faults := [*bad, *table_faults(keys)]:
+    faults = _prediction_faults(submission, instances)
+    if faults:
         raise InputError(f"{submission.where}: cannot be published: {'; '.join(faults[:20])}")
-    for _ in lines(JUDGEMENTS, JudgementLog.parse):
-        pass
-    return {
-        AnswerKey.of(row): (row["status"], row["core_status"])
-        for row in lines(RESULTS, ResultLog.parse)
-    }
+    list(_lines(submission, JUDGEMENTS, JudgementLog.parse))
+    results = _lines(submission, RESULTS, ResultLog.parse)
+    return {AnswerKey.of(row): _verdict(row) for row in results}
 
 
-def _differences(
-    submitted: Mapping[AnswerKey, tuple[str, str]], rows: list[ResultRow]
-) -> Iterator[str]:
-    """Yield one line for each result that differs from the submitted one, or was not submitted."""
+def _prediction_faults(submission: Submission, instances: Mapping[str, DatasetRow]) -> list[str]:
+    """Return why the predictions cannot be published."""
+    path = submission.files[PREDICTIONS]
+    # Counted first: other forms of predictions, such as a list, would be read as a whole.
+    count = sum(1 for _ in read_log(path, lambda line: parse_row(line, {}), _FIX))
+    if not 0 < count <= MAX_ROWS:
+        return [f"it has {count} rows of predictions; expected 1 to {MAX_ROWS}"]
+    items = list(map(_key, read_predictions(path, instances)))
+    faults = [item for item in items if isinstance(item, str)]
+    return faults + table_faults([item for item in items if not isinstance(item, str)])
+
+
+def _key(item: Prediction | BadRow) -> dict[str, Any] | str:
+    """Return the keys of a prediction, or what is wrong with it."""
+    if isinstance(item, BadRow):
+        return f"prediction {shown(Path(str(item)).name)}"
+    return {"instance_id": item.instance_id, **item.key.as_row()}
+
+
+def _lines(
+    submission: Submission, name: str, parse: Callable[[bytes], dict[str, Any] | None]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a file of the submission; none if it lacks the file."""
+    if name in submission.files:
+        for line in read_log(submission.files[name], parse, _FIX):
+            yield line.row
+
+
+def _differences(submitted: Mapping[AnswerKey, str], rows: list[ResultRow]) -> Iterator[str]:
+    """Yield one line for each result that was not submitted, or with another verdict."""
     for row in rows:
-        theirs, own = submitted.get(AnswerKey.of(row)), (row["status"], row["core_status"])
-        if theirs is None:
+        before = submitted.get(AnswerKey.of(row))
+        if before is None:
             yield f"{row_name(row)}: not among the submitted results"
-        elif theirs != own:
-            core = theirs[0] == own[0]
-            yield f"{row_name(row)}: submitted {'core_status ' * core}{theirs[core]}, is {own[core]}"
+        elif before != _verdict(row):
+            yield f"{row_name(row)}: submitted {before}, is {_verdict(row)}"
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    """Return both statuses of a result; one word if they are equal."""
+    if row["status"] == row["core_status"]:
+        return str(row["status"])
+    return f"{row['status']} (core_status {row['core_status']})"

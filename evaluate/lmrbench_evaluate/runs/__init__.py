@@ -1,4 +1,5 @@
 """Runs: many predictions evaluated into one folder.
 
-`evaluation` plans and runs the jobs on an `engine`; `writer` fills the run folder, and `folder` reads it.
+`evaluation` plans the jobs and runs them on an `engine`; `writer` fills the run folder, and
+`folder` reads it.
 """

@@ -1,4 +1,4 @@
-"""Evaluate the answers of a run: the verdict on one answer, and engines, which evaluate many at a time.
+"""Evaluate the answers of a run: the verdict on one answer, and engines, which evaluate many.
 
 Threads of this process are the default engine; `ray_engine` has the other.
 """
@@ -46,7 +46,7 @@ def job_verdict(
     stop: threading.Event | None = None,
     together: bool = False,
 ) -> Verdict:
-    """Return the verdict of `evaluate_prediction`, but raise only the user's mistakes: no answer ends a run."""
+    """Return the verdict of `evaluate_prediction`; raise only the user's mistakes."""
     try:
         return evaluate_prediction(
             row,
@@ -63,25 +63,30 @@ def job_verdict(
 
 
 def failure(error: Exception) -> Verdict:
-    """Return the verdict on an answer whose evaluation raised an error; raise the user's mistakes again."""
-    if isinstance(error, InfraError):
-        return Verdict.without_cases(
-            Cause.OVERLOAD if isinstance(error, OverloadError) else Cause.ENGINE, str(error)
-        )
-    if isinstance(error, BadReferenceError):
-        return Verdict.without_cases(Cause.DATASET, str(error))
-    if isinstance(error, StreamError | LoadError):
-        return Verdict.without_cases(
-            Cause.DATASET, f"the dataset's row cannot be read: {error_line(error)}"
-        )
-    if isinstance(error, LMRBenchError):
+    """Return the verdict on an answer whose evaluation failed; raise the user's mistakes again."""
+    detail = str(error)
+    log = ""
+    if isinstance(error, OverloadError):
+        cause = Cause.OVERLOAD
+    elif isinstance(error, InfraError):
+        cause = Cause.ENGINE
+    elif isinstance(error, BadReferenceError):
+        cause = Cause.DATASET
+    elif isinstance(error, StreamError | LoadError):
+        cause = Cause.DATASET
+        detail = f"the dataset's row cannot be read: {error_line(error)}"
+    elif isinstance(error, LMRBenchError):
         raise error
-    detail = f"a bug in lmrbench, please report it: {type(error).__name__}: {error_line(error)}"
-    return Verdict.without_cases(Cause.BUG, detail, log="".join(traceback.format_exception(error)))
+    else:
+        cause = Cause.BUG
+        name = type(error).__name__
+        detail = f"a bug in lmrbench, please report it: {name}: {error_line(error)}"
+        log = "".join(traceback.format_exception(error))
+    return Verdict.without_cases(cause, detail, log=log)
 
 
 def fresh_outputs(row: DatasetRow, sandbox: Sandbox, conditions: Conditions) -> list[Frame]:
-    """Record the outputs of the golden file on the fresh seeds of a run, if it has any, as `record_seeds`."""
+    """Record the outputs of the golden file on the fresh seeds of a run, as `record_seeds`."""
     if not conditions.fresh_seeds:
         return []
     return record_seeds(
@@ -127,11 +132,11 @@ class Engine(ABC):
 
     @abstractmethod
     def submit(self, row: DatasetRow, prediction: Prediction) -> Future[Verdict]:
-        """Evaluate an answer soon. The future raises only the user's mistakes and machines that do not fit."""
+        """Evaluate an answer soon; the future raises only mistakes of the user or the cluster."""
 
     @abstractmethod
     def stop(self) -> None:
-        """End all answers that are under way, and their sandboxes; none is left when this returns."""
+        """End all answers under way, and their sandboxes; none is left when this returns."""
 
     @abstractmethod
     def close(self) -> None:
@@ -156,11 +161,9 @@ class Threads(Engine):
         # One more than the threads, which need not wait while the caller uses a result.
         self.slots = workers + 1
         self.facts = {"name": self.name, "nodes": 1, "cores": os.cpu_count()}
-        self.sandbox, self.official, self.isolation = (
-            sandbox.name,
-            sandbox.official,
-            sandbox.isolation,
-        )
+        self.sandbox = sandbox.name
+        self.official = sandbox.official
+        self.isolation = sandbox.isolation
         self._pool = concurrent.futures.ThreadPoolExecutor(workers)
         self._stop = threading.Event()
         self._expected: dict[str, Future[list[Frame]]] = {}
@@ -197,15 +200,18 @@ class Threads(Engine):
         )
 
     def _expected_outputs(self, row: DatasetRow) -> list[Frame]:
-        """Return the outputs to compare with; those of fresh seeds, or the reference's failure, are recorded once."""
+        """Return the outputs to compare with; those of fresh seeds are recorded once.
+
+        A failure of the reference on them is kept, too.
+        """
         name = row["instance_id"]
         with self._locks[name]:
             if name not in self._expected:
                 outputs: Future[list[Frame]] = Future()
                 try:
-                    outputs.set_result(
-                        [*read_expected(row), *fresh_outputs(row, self._place, self._conditions)]
-                    )
+                    frames = read_expected(row)
+                    frames += fresh_outputs(row, self._place, self._conditions)
+                    outputs.set_result(frames)
                 except BadReferenceError as error:
                     outputs.set_exception(error)
                 self._expected[name] = outputs

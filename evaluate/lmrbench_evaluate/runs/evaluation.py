@@ -1,13 +1,12 @@
-"""Evaluate predictions: plan the jobs, have an engine run them, write each result at once, resume a stopped run.
+"""Evaluate predictions: plan the jobs, run them on an engine, write each result at once, resume.
 
-A job is a distinct answer to an instance; rows with equal answers share its verdict. Memory holds an index of the
-predictions, never their contents: ten thousand take no more memory than a hundred.
+A job is a distinct answer to an instance; rows with equal answers share its verdict. Memory holds
+an index of the predictions, never their contents: ten thousand take no more than a hundred.
 """
 
 import contextlib
 import logging
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,13 +27,18 @@ from ..predictions.sources import BadRow, Source, first_columns, source_name
 from ..sandbox.base import Limits, Sandbox
 from ..verdict.expected import draw_seeds
 from ..verdict.levels import Level, outcome
-from ..verdict.verdict import Cause, Status, Verdict
+from ..verdict.verdict import Cause, Verdict
 from .engine import Conditions, Engine, Threads
 from .folder import BENCHMARK, RunFolder, benchmark_of, default_run_folder
 from .settings import WORKERS, RunSettings
-from .writer import RunWriter, check_folder, with_all_answers
+from .writer import RunWriter, check_answers, check_folder
 
 _log = logging.getLogger(__name__)
+_UNANSWERED = "they count as not passed; to leave them out, select the others with `instances`"
+
+
+#: A distinct answer → all answers that share its verdict.
+_Jobs = dict[AnswerKey, list[AnswerKey]]
 
 
 @dataclass
@@ -71,64 +75,71 @@ def evaluate(
         progress: receives each distinct answer; the label is its outcome (`levels.OUTCOMES`).
 
     Raises:
-        InputError: the predictions cannot be read, a name is unknown, or the folder belongs to another run.
+        InputError: the predictions cannot be read, a name is unknown, or the folder belongs to
+            another run.
         LoadError: a row has a name or path that leads elsewhere.
         InfraError: an environment is not available.
         KeyboardInterrupt: the sandbox is empty, and finished results are kept.
     """
-    scope, engine, identity = _plan_run(settings, rows, place)
+    scope = _choose_rows(settings, rows)
+    engine = _open_engine(settings, place)
     out = settings.out or default_run_folder(
         predictions, settings.config, settings.instances, settings.categories
     )
-    with engine, RunWriter.open(out, identity) as writer:
-        summary = RunSummary(out)
-        keys = _add_predictions(predictions, settings, rows, scope, writer, summary)
-        writer.update(predictions=source_name(predictions), complete=False)
-        jobs = _plan(keys, writer, summary)
-        images = engine.prepare(sorted({scope[job.instance_id]["docker_image"] for job in jobs}))
-        images_so_far = {**writer.facts["images"], **images}
-        writer.update(images=images_so_far, engine=engine.facts, isolation=engine.isolation)
-        engine.begin(Conditions(images, writer.facts["fresh_seeds"], settings.timeout_scale))
-        summary.stopped = _run(jobs, scope, writer, engine, images, progress or Progress())
-        summary.infra_errors = sum(status is Status.INFRA_ERROR for status in writer.statuses(keys))
-        complete = not summary.stopped and not summary.infra_errors
-        bad_rows = [str(bad) for bad in summary.bad_rows]
-        writer.update(complete=complete, bad_rows=bad_rows, finished_at=now())
-    return summary
+    with engine, RunWriter.open(out, _first_facts(settings, rows, scope, engine)) as writer:
+        evaluation = _Evaluation(settings, rows, scope, engine, writer)
+        keys = evaluation.add_predictions(predictions)
+        jobs = evaluation.plan(keys)
+        evaluation.prepare(jobs)
+        evaluation.run(jobs, progress or Progress())
+        return evaluation.finish(keys)
 
 
 def check_run(
     settings: RunSettings, rows: Sequence[DatasetRow], place: Sandbox | Engine, predictions: Path
 ) -> None:
-    """Check before long work that `evaluate` can begin or continue its run folder; raise its errors, write nothing.
+    """Check before long work that `evaluate` can begin or continue its run folder.
+
+    It raises the errors of `evaluate`, and writes nothing.
 
     Args:
         predictions: the file that the work will add to.
     """
     assert settings.out is not None
-    check_folder(settings.out, _plan_run(settings, rows, place)[2])
+    scope = _choose_rows(settings, rows)
+    facts = _first_facts(settings, rows, scope, _open_engine(settings, place))
+    check_folder(settings.out, facts)
     folder = RunFolder(settings.out)
     if folder.exists and not settings.replace:
-        known = {row["instance_id"]: row for row in rows}
-        items = read_predictions(predictions if predictions.exists() else [], known)
-        deque(
-            with_all_answers((item for item in items if isinstance(item, Prediction)), folder),
-            maxlen=0,
-        )
+        items = read_predictions(predictions if predictions.exists() else [], scope)
+        check_answers((item for item in items if isinstance(item, Prediction)), folder)
 
 
-def _plan_run(
-    settings: RunSettings, rows: Sequence[DatasetRow], place: Sandbox | Engine
-) -> tuple[dict[str, DatasetRow], Engine, dict[str, Any]]:
-    """Return the chosen rows, the engine, and the facts that a run begins with."""
+def _choose_rows(settings: RunSettings, rows: Sequence[DatasetRow]) -> dict[str, DatasetRow]:
+    """Return the chosen rows by instance id, all of which can be evaluated."""
     scope = select(rows, settings.instances, settings.categories)
-    for row in scope.values():  # rows in memory have not been through the loader
-        check_row(row, "dataset")
+    for name, row in scope.items():
+        check_row(row, "dataset")  # rows in memory have not been through the loader
         if not row["tests"]["cases"]:
-            problem = f"{row['instance_id']!r} has no test cases: its answers can be judged, but not evaluated"
+            problem = f"{name!r} has no test cases: its answers can be judged, but not evaluated"
             raise ArgumentError("dataset", problem)
-    engine = place if isinstance(place, Engine) else Threads(place, settings.workers or WORKERS)
-    identity = {
+    return scope
+
+
+def _open_engine(settings: RunSettings, place: Sandbox | Engine) -> Engine:
+    if isinstance(place, Engine):
+        return place
+    return Threads(place, settings.workers or WORKERS)
+
+
+def _first_facts(
+    settings: RunSettings,
+    rows: Sequence[DatasetRow],
+    scope: Mapping[str, DatasetRow],
+    engine: Engine,
+) -> dict[str, Any]:
+    """Return the facts that a run begins with."""
+    return {
         "dataset": settings.dataset,
         "config": settings.config,
         BENCHMARK: benchmark_of(rows[0]["canary"]),
@@ -148,120 +159,164 @@ def _plan_run(
         "limits": Limits(0, 0).as_row(),
         "images": {},
     }
-    return scope, engine, identity
 
 
-def _add_predictions(
-    predictions: Source,
-    settings: RunSettings,
-    rows: Sequence[DatasetRow],
-    scope: Mapping[str, DatasetRow],
-    writer: RunWriter,
-    summary: RunSummary,
-) -> list[AnswerKey]:
-    """Copy the predictions for the instances of the scope into the run folder; collect bad rows."""
+class _Evaluation:
+    """An evaluation into an open run folder."""
 
-    def in_scope() -> Iterator[Prediction]:
-        known = {row["instance_id"]: row for row in rows}
-        is_new, is_empty = not writer.folder.predictions.path.exists(), True
-        for item in read_predictions(predictions, known, settings.dataset):
+    def __init__(
+        self,
+        settings: RunSettings,
+        rows: Sequence[DatasetRow],
+        scope: Mapping[str, DatasetRow],
+        engine: Engine,
+        writer: RunWriter,
+    ) -> None:
+        self._settings = settings
+        self._rows = rows
+        self._scope = scope
+        self._engine = engine
+        self._writer = writer
+        self._summary = RunSummary(writer.folder.path)
+
+    def add_predictions(self, predictions: Source) -> list[AnswerKey]:
+        """Copy the predictions for the instances of the scope into the folder; note bad rows."""
+        items = self._in_scope(predictions)
+        keys = self._writer.take_predictions(items, self._settings.replace)
+        if not keys:
+            raise _no_predictions(predictions, self._summary.bad_rows)
+        self._writer.update(predictions=source_name(predictions), complete=False)
+        unanswered = len(self._scope.keys() - {key.instance_id for key in keys})
+        if unanswered:
+            instances = plural(len(self._scope), "instance")
+            _log.warning("%d of %s: no answer, so %s", unanswered, instances, _UNANSWERED)
+        return keys
+
+    def _in_scope(self, predictions: Source) -> Iterator[Prediction]:
+        rows = {row["instance_id"]: row for row in self._rows}
+        is_empty = True
+        for item in read_predictions(predictions, rows, self._settings.dataset):
             if isinstance(item, BadRow):
-                summary.bad_rows.append(item)
-            elif item.instance_id in scope:
+                self._summary.bad_rows.append(item)
+            elif item.instance_id in self._scope:
                 is_empty = False
                 yield item
-        # The new folder of instances without an answer stays: merged with others, they count as not passed.
-        if is_empty and (summary.bad_rows or not is_new or not first_columns(predictions)):
-            raise _no_predictions(predictions, summary.bad_rows)
+        if is_empty:
+            self._check_empty(predictions)
 
-    try:
-        keys = writer.take_predictions(in_scope(), settings.replace)
-    except InputError:
-        writer.discard()
-        raise
-    if not keys:
-        raise _no_predictions(predictions, summary.bad_rows)
-    if unanswered := len(scope.keys() - {key.instance_id for key in keys}):
-        consequence = "no answer, so they count as not passed; to leave them out, select the others with `instances`"
-        _log.warning("%d of %s: %s", unanswered, plural(len(scope), "instance"), consequence)
-    return keys
+    def _check_empty(self, predictions: Source) -> None:
+        """Accept predictions without an answer to an instance of the scope only in a new folder.
 
+        Such a folder stays: merged with others, its instances count as not passed.
+        """
+        bad_rows = self._summary.bad_rows
+        is_new = not self._writer.folder.predictions.path.exists()
+        if bad_rows or not is_new or not first_columns(predictions):
+            raise _no_predictions(predictions, bad_rows)
 
-def _plan(
-    keys: Sequence[AnswerKey], writer: RunWriter, summary: RunSummary
-) -> dict[AnswerKey, list[AnswerKey]]:
-    """Return the distinct answers to evaluate, each with all answers that share its verdict."""
-    pending = writer.pending(keys)
-    jobs = writer.copy_results(pending)
-    summary.rows, summary.jobs = len(keys), len(jobs)
-    summary.kept = len(keys) - sum(map(len, pending.values()))
-    if summary.kept:
-        _log.info(
-            "%s: %d of %d predictions were evaluated before; resuming",
-            summary.path,
-            summary.kept,
-            len(keys),
+    def plan(self, keys: Sequence[AnswerKey]) -> _Jobs:
+        """Return the distinct answers to evaluate, each with all answers that share its verdict."""
+        summary = self._summary
+        pending = self._writer.pending(keys)
+        jobs = self._writer.copy_results(pending)
+        summary.rows = len(keys)
+        summary.jobs = len(jobs)
+        summary.kept = len(keys) - sum(map(len, pending.values()))
+        if summary.kept:
+            counts = f"{summary.kept} of {len(keys)}"
+            _log.info("%s: %s predictions were evaluated before; resuming", summary.path, counts)
+        return jobs
+
+    def prepare(self, jobs: Iterable[AnswerKey]) -> None:
+        """Make the environments of the jobs available."""
+        tags = {self._scope[job.instance_id]["docker_image"] for job in jobs}
+        images = self._engine.prepare(sorted(tags))
+        facts = self._writer.facts
+        self._writer.update(
+            images={**facts["images"], **images},
+            engine=self._engine.facts,
+            isolation=self._engine.isolation,
         )
-    return jobs
+        scale = self._settings.timeout_scale
+        self._engine.begin(Conditions(images, facts["fresh_seeds"], scale))
+
+    def run(self, jobs: _Jobs, progress: Progress) -> None:
+        """Run the jobs and write their results; stop if the engine fails repeatedly."""
+        progress.start(len(jobs))
+        failures = Failures()
+        engine = self._engine
+        done = follow_jobs(jobs, self._submit, slots=engine.slots, stop=engine.stop)
+        with contextlib.closing(done):
+            for job, future in done:
+                verdict = future.result()
+                progress.step(self._write(jobs[job], verdict))
+                if failures.note(verdict.cause in (Cause.ENGINE, Cause.OVERLOAD)):
+                    self._summary.stopped = verdict.detail
+                    return
+
+    def _submit(self, job: AnswerKey) -> Future[Verdict]:
+        return self._engine.submit(self._scope[job.instance_id], self._writer.prediction(job))
+
+    def _write(self, answers: Sequence[AnswerKey], verdict: Verdict) -> str:
+        """Write the verdict on answers with the same content; return their outcome."""
+        row = self._scope[answers[0].instance_id]
+        self._writer.write_log(answers[0], verdict.log)
+        for answer in answers:
+            self._writer.append(answer, verdict, row)
+        reached = outcome(verdict.status, verdict.core_status)
+        if reached == Level.ROBUST and not configuration_of(row).has_contract:
+            return str(Level.REPRODUCED)  # all cases are core cases: the two levels are one
+        return reached
+
+    def finish(self, keys: Sequence[AnswerKey]) -> RunSummary:
+        """Write the end of the evaluation."""
+        summary = self._summary
+        summary.infra_errors = self._writer.infra_errors(keys)
+        self._writer.update(
+            complete=not summary.stopped and not summary.infra_errors,
+            bad_rows=[str(row) for row in summary.bad_rows],
+            finished_at=now(),
+        )
+        return summary
 
 
 def select(
     rows: Sequence[DatasetRow], instances: Sequence[str], categories: Sequence[str]
 ) -> dict[str, DatasetRow]:
-    """Return the chosen rows by instance id; ArgumentError if a name is unknown or no row is left."""
+    """Return the chosen rows by instance id.
+
+    Raises:
+        ArgumentError: a name is unknown, or no row is left.
+    """
     known = {row["instance_id"]: row for row in rows}
     check_instances(instances, known)
     available = sorted({row["category"] for row in rows})
-    if unknown := [name for name in categories if name not in available]:
-        raise ArgumentError("categories", f"{unknown[0]!r} must be one of: {'; '.join(available)}")
-    chosen = {
-        name: row
-        for name, row in known.items()
-        if (not instances or name in instances)
-        and (not categories or row["category"] in categories)
-    }
-    if not chosen:
+    for category in categories:
+        if category not in available:
+            raise ArgumentError(
+                "categories", f"{category!r} must be one of: {'; '.join(available)}"
+            )
+    if instances:
+        known = {name: row for name, row in known.items() if name in instances}
+    if categories:
+        known = {name: row for name, row in known.items() if row["category"] in categories}
+    if not known:
         raise ArgumentError("instances", "none of them is in the chosen categories")
-    return chosen
+    return known
 
 
 def _no_predictions(predictions: Source, bad_rows: Sequence[BadRow]) -> InputError:
-    """Return the error for a source without a prediction to evaluate, with its columns if its format is another."""
+    """Return the error for a source without a prediction to evaluate."""
     columns = first_columns(predictions)
-    reason = "none for the chosen instances" if columns else f"no rows; {NEEDED}"
     if bad_rows:
-        _, is_missing, key = bad_rows[0].reason.partition("missing key ")
-        fix = wrong_columns(columns, key[1:-1]) if is_missing else NEEDED
-        reason = f"no row can be evaluated ({bad_rows[0]}); {fix}"
+        reason = f"no row can be evaluated ({bad_rows[0]}); {_fix(bad_rows[0], columns)}"
+    elif columns:
+        reason = "none for the chosen instances"
+    else:
+        reason = f"no rows; {NEEDED}"
     return InputError(f"predictions {source_name(predictions)!r}: {reason}")
 
 
-def _run(
-    jobs: Mapping[AnswerKey, Sequence[AnswerKey]],
-    scope: Mapping[str, DatasetRow],
-    writer: RunWriter,
-    engine: Engine,
-    images: Mapping[str, str],
-    progress: Progress,
-) -> str:
-    """Run the jobs and write their results; return why the run ended early, empty if it did not."""
-    progress.start(len(jobs))
-    failures = Failures()
-
-    def submit(job: AnswerKey) -> Future[Verdict]:
-        return engine.submit(scope[job.instance_id], writer.prediction(job))
-
-    done = follow_jobs(jobs, submit, slots=engine.slots, stop=engine.stop)
-    with contextlib.closing(done):
-        for job, future in done:
-            verdict, row = future.result(), scope[job.instance_id]
-            writer.write_log(job, verdict.log)
-            for key in jobs[job]:
-                writer.append(key, verdict, row, images[row["docker_image"]])
-            reached = outcome(verdict.status, verdict.core_status)
-            # Without a contract, all cases are core cases: the two levels are one.
-            is_one = reached == Level.ROBUST and not configuration_of(row).has_contract
-            progress.step(str(Level.REPRODUCED if is_one else reached))
-            if failures.note(verdict.cause in (Cause.ENGINE, Cause.OVERLOAD)):
-                return verdict.detail
-    return ""
+def _fix(bad: BadRow, columns: Sequence[str]) -> str:
+    _, is_missing, key = bad.reason.partition("missing key ")
+    return wrong_columns(columns, key.strip("'")) if is_missing else NEEDED

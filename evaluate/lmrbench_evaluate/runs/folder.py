@@ -1,4 +1,4 @@
-"""Run folders: where a run without a name goes, and what a folder holds: facts, results, predictions, logs, dataset."""
+"""Run folders: where a run without a name goes, and the files that a folder holds."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from lmrbench_data.base.errors import ArgumentError, InputError
-from lmrbench_data.base.jsonl import read_log, wrong_key
+from lmrbench_data.base.jsonl import parse_row, read_log, wrong_key
 from lmrbench_data.base.names import PLAIN, child_path
 from lmrbench_data.base.text import join_names
 from lmrbench_data.dataset.load import load_rows
@@ -24,7 +24,10 @@ from .result_log import ResultLog
 
 #: The folder of runs without a name.
 RUNS = "runs"
-FACTS, PREDICTIONS, RESULTS, LOGS = "run.json", "predictions.jsonl", "results.jsonl", "logs"
+FACTS = "run.json"
+PREDICTIONS = "predictions.jsonl"
+RESULTS = "results.jsonl"
+LOGS = "logs"
 #: Key of run.json: the name of the benchmark; empty if unknown.
 BENCHMARK = "benchmark"
 _CANARY = re.compile(r"([a-z0-9][a-z0-9._-]*) canary GUID ")
@@ -55,25 +58,21 @@ class RunFolder:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """run.json: dataset, sandbox, limits, versions, times; InputError if it is missing or damaged."""
+        """run.json: dataset, sandbox, limits, versions, times; InputError if it is not whole."""
         stored = self.path / FACTS
         try:
-            facts: Any = json.loads(stored.read_text(encoding="utf-8"))
+            facts = parse_row(stored.read_bytes(), {})
         except OSError as error:
             raise InputError(
-                f"{self.path}: {self._found()}; expected a folder that `lmrbench evaluate` has written"
+                f"{self.path}: {self._found()};"
+                " expected a folder that `lmrbench evaluate` has written"
             ) from error
-        except (ValueError, TypeError, RecursionError):
-            facts = None
-        wrong = wrong_key(facts, _FACTS)
-        for name in ("scope", "difficulties"):
-            if wrong is None and not all(isinstance(value, str) for value in facts[name].values()):
-                wrong = name
-        if wrong is not None:
+        wrong = _wrong_fact(facts)
+        if facts is None or wrong:
             raise InputError(
                 f"{stored}: damaged ({wrong}); move the folder away and evaluate again"
             )
-        return dict(facts)
+        return facts
 
     def _found(self) -> str:
         """Describe what exists in place of a run folder."""
@@ -93,26 +92,16 @@ class RunFolder:
     def rows(self) -> Iterator[ResultRow]:
         """Yield the result that counts for each prediction, in the order of the predictions.
 
-        Without predictions.jsonl, the last row of each prediction counts, in the order of results.jsonl.
+        Without predictions.jsonl, the last row of each prediction counts, in the order of
+        results.jsonl.
 
         Raises:
             InputError: not a run folder, or a damaged file.
         """
-        are_known = self.predictions.path.exists()
-        # A dict, because it keeps the order.
-        wanted = dict.fromkeys(self.answers()) if are_known else None
-        results, last = self.path / RESULTS, dict[AnswerKey, int]()
-        for line in read_log(results, ResultLog.parse, ResultLog.FIX):
-            key = AnswerKey.of(line.row)
-            if wanted is None or key in wanted:
-                last[key.row] = line.start
-        if not last:
+        results = self.path / RESULTS
+        starts = self._starts(results)
+        if not starts:
             return
-        starts = (
-            sorted(last.values())
-            if wanted is None
-            else [last[key.row] for key in wanted if key.row in last]
-        )
         with results.open("rb") as file:
             for start in starts:
                 file.seek(start)
@@ -121,8 +110,20 @@ class RunFolder:
                     raise InputError(f"{results}: changed while it was read; try again")
                 yield cast(ResultRow, row)
 
+    def _starts(self, results: Path) -> list[int]:
+        """Return the bytes at which the results that count start."""
+        last: dict[AnswerKey, int] = {}
+        predictions = self.predictions
+        if not predictions.path.exists():
+            for line in read_log(results, ResultLog.parse, ResultLog.FIX):
+                last[AnswerKey.of(line.row).row] = line.start
+            return sorted(last.values())
+        for line in read_log(results, ResultLog.parse, ResultLog.FIX):
+            last[AnswerKey.of(line.row)] = line.start
+        return [last[item.key] for item in predictions if item.key in last]
+
     def answers(self) -> Iterator[AnswerKey]:
-        """Yield the answers that the run holds: its predictions, or those of its results if it lacks the file."""
+        """Yield the answers of the run: of its predictions, or of its results without these."""
         if self.predictions.path.exists():
             yield from (item.key for item in self.predictions)
         else:
@@ -134,13 +135,13 @@ class RunFolder:
         return PredictionFile(self.path / PREDICTIONS)
 
     def require_predictions(self) -> PredictionFile:
-        """Return the predictions, for work that is impossible without them; InputError if the folder lacks them."""
+        """Return the predictions; InputError if the folder lacks them."""
         if not self.predictions.path.is_file():
             raise InputError(f"{self.path}: no {PREDICTIONS}; evaluate again to write it")
         return self.predictions
 
     def log_path(self, instance_id: str, prediction_sha256: str) -> Path:
-        """Return the path of the output of an answer's code; there is no file if it printed nothing.
+        """Return the path of the output of an answer's code, if it printed anything.
 
         Names that lead elsewhere, from rows or results of a stranger, are replaced by their hash.
         """
@@ -165,49 +166,59 @@ class RunFolder:
         spec = dataset or facts["dataset"]
         rows = load_rows(spec, self.config) if rows is None else rows
         if dataset_sha256(rows) != facts["dataset_sha256"]:
-            problem = f"{self.path} was evaluated on rows other than those of {spec!r}; name the dataset of the run"
-            raise ArgumentError("dataset", problem)
+            raise ArgumentError(
+                "dataset",
+                f"{self.path} was evaluated on rows other than those of {spec!r};"
+                " name the dataset of the run",
+            )
         return {row["instance_id"]: row for row in rows}
 
 
+def _wrong_fact(facts: Any) -> str | None:
+    """Return the first fact that is missing or has another type."""
+    wrong = wrong_key(facts, _FACTS)
+    if wrong is not None:
+        return wrong
+    for name in ("scope", "difficulties"):
+        if not all(isinstance(value, str) for value in facts[name].values()):
+            return name
+    return None
+
+
 def _plain(name: str) -> str:
-    return (
-        name
-        if PLAIN.fullmatch(name)
-        else hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-    )
+    if PLAIN.fullmatch(name):
+        return name
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def default_run_folder(
     predictions: Source, config: str, instances: Sequence[str], categories: Sequence[str]
 ) -> Path:
-    """Return the run folder for these predictions, this configuration and this selection of instances."""
-    name, place, selection = (
-        source_name(predictions),
-        "",
-        [sorted(set(instances)), sorted(set(categories))],
-    )
-    if name not in WORDS:
-        # Files of one name in different places have different folders.
-        path, is_path = Path(name), isinstance(predictions, str | Path)
-        place = (
-            str(path.resolve())
-            if is_path and path.exists()
-            else name
-            if is_path
-            else repr(predictions)
-        )
-        name = re.sub(r"[^\w.-]", "-", re.sub(r"\.(jsonl|json|parquet)$", "", path.name))
-    name += f"-{config}" if config != FUNCTION else ""
-    if place or any(selection):
-        name += f"-{hashlib.sha256(json.dumps([place, *selection]).encode()).hexdigest()[:8]}"
+    """Return the run folder for these predictions, this configuration and these instances."""
+    name = source_name(predictions)
+    place = _place_of(predictions)
+    if place:
+        name = re.sub(r"\.(jsonl|json|parquet)$", "", Path(name).name)
+        name = re.sub(r"[^\w.-]", "-", name)
+    if config != FUNCTION:
+        name += f"-{config}"
+    if place or instances or categories:
+        chosen = json.dumps([place, sorted(set(instances)), sorted(set(categories))])
+        name += f"-{hashlib.sha256(chosen.encode()).hexdigest()[:8]}"
     return Path(RUNS) / name
+
+
+def _place_of(predictions: Source) -> str:
+    """Return where predictions are: files of one name in different places are different."""
+    if not isinstance(predictions, str | Path):
+        return repr(predictions)
+    return "" if predictions in WORDS else str(Path(predictions).resolve())
 
 
 def benchmark_of(canary: str) -> str:
     """Read the name of a benchmark from a canary that `dataset init` made; empty for any other."""
-    found = _CANARY.match(canary)
-    return found[1] if found else ""
+    match = _CANARY.match(canary)
+    return match[1] if match else ""
 
 
 def benchmark_title(canary: str) -> str:

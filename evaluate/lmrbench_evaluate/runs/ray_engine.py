@@ -1,7 +1,8 @@
-"""Evaluate answers on the nodes of a Ray cluster: one task per answer, which Ray places and retries.
+"""Evaluate answers on the nodes of a Ray cluster: one task per answer, which Ray retries.
 
-Only the driver, this process, writes the run folder. An answer whose node dies runs again on another. A row of the
-dataset and the outputs on fresh seeds are objects of Ray's store, which travel once to each node.
+Only the driver, this process, writes the run folder. An answer whose node dies runs again on
+another. A row of the dataset and the outputs on fresh seeds are objects of Ray's store, which
+travel once to each node.
 """
 
 import atexit
@@ -13,7 +14,7 @@ import socket
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, NamedTuple
 
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.base.extras import require_extra
@@ -30,7 +31,7 @@ from ..verdict.expected import BadReferenceError, read_expected
 from ..verdict.verdict import Verdict
 from .engine import Conditions, Engine, failure, fresh_outputs, job_verdict
 
-#: Retries of an answer whose worker or node died; then it is an infra error, which a resumed run tries again.
+#: Retries of an answer whose node died; then it is an infra error, which a resumed run tries again.
 RETRIES = 3
 #: Seconds for the head of a cluster to accept a connection; Ray itself tries for many minutes.
 CONNECT_S = 10.0
@@ -38,9 +39,20 @@ CONNECT_S = 10.0
 STOP_S = 20.0
 #: Kind and isolation of a sandbox.
 _Opened = tuple[str, Isolation]
-#: Name, official and isolation of an open sandbox, and the identities of images.
-_Described = tuple[str, bool, str, dict[str, str]]
-_SAME = "give all nodes the same: pull it from LMRBENCH_REGISTRY, or copy it (`docker save`, `docker load`)"
+_SAME = (
+    "give all nodes the same: pull it from LMRBENCH_REGISTRY,"
+    " or copy it (`docker save`, `docker load`)"
+)
+
+
+class _Described(NamedTuple):
+    """What a node has; it must be the same on all nodes."""
+
+    sandbox: str
+    official: bool
+    isolation: str
+    images: dict[str, str]
+    """Image tag → identity."""
 
 
 class RayEngine(Engine):
@@ -55,8 +67,8 @@ class RayEngine(Engine):
 
         Args:
             address: of the cluster; None for `RAY_ADDRESS`, or the cluster on this machine.
-            sandbox: kind of the sandbox; `auto` is Docker, because no node may differ from the others.
-            workers: number of answers under way at a time; None for twice the CPUs, so that none waits.
+            sandbox: kind of the sandbox; `auto` is Docker, because all nodes must be equal.
+            workers: number of answers under way at a time; None for twice the CPUs.
             isolation: as for `open_sandbox`.
 
         Raises:
@@ -80,17 +92,21 @@ class RayEngine(Engine):
                 "nodes": len(_nodes()),
                 "cores": cores,
             }
-            self.sandbox, self.official, self.isolation, _ = _ask_nodes(self._sandbox, ())
+            described = _ask_nodes(self._sandbox, ())
         except BaseException:
             self.close()
             raise
+        self.sandbox = described.sandbox
+        self.official = described.official
+        self.isolation = described.isolation
 
     def prepare(self, tags: Sequence[str]) -> dict[str, str]:
         """Prepare the images on all nodes, which must be the same everywhere."""
         if not tags:
             return {}
-        _, _, self.isolation, images = _ask_nodes(self._sandbox, tags)
-        return images
+        described = _ask_nodes(self._sandbox, tags)
+        self.isolation = described.isolation
+        return described.images
 
     def begin(self, conditions: Conditions) -> None:
         import ray
@@ -116,19 +132,23 @@ class RayEngine(Engine):
         def finish(done: Future[Verdict]) -> None:
             self._tasks.discard(task)
             try:
-                if (error := done.exception()) is not None:
-                    cause = _cause(error)
-                    if not isinstance(cause, BadReferenceError):
-                        # The outputs on fresh seeds may be what failed: the next answer has them recorded again.
-                        self._fresh.pop(name, None)
-                    future.set_result(failure(cause))
-                else:
-                    future.set_result(done.result())
+                future.set_result(self._verdict(name, done))
             except BaseException as error:
                 future.set_exception(error)
 
         task.future().add_done_callback(finish)
         return future
+
+    def _verdict(self, name: str, done: Future[Verdict]) -> Verdict:
+        """Return the verdict of a finished task; raise the user's mistakes."""
+        error = done.exception()
+        if error is None:
+            return done.result()
+        cause = _cause(error)
+        if not isinstance(cause, BadReferenceError):
+            # The outputs on fresh seeds may have failed: the next answer has them recorded again.
+            self._fresh.pop(name, None)
+        return failure(cause)
 
     def stop(self) -> None:
         """Cancel all answers and wait until their sandboxes are gone."""
@@ -153,27 +173,32 @@ def _connect(address: str | None) -> Any:
     """
     # Ray prints what happens on nodes to stdout, where results belong.
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "(?s).*")
-    # Nodes use their own environment: Ray must not send them the folder in which `uv run` started.
+    # Nodes have an environment: Ray must not send them the folder in which `uv run` started.
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
     import ray
 
     if ray.is_initialized():
         return lambda: None
     where = address or os.environ.get("RAY_ADDRESS", "")
-    is_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGTERM)
     try:
-        host, _, port = where.removeprefix("ray://").rpartition(":")
-        if host and port.isdecimal():
-            socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
+        _check_head(where)
         ray.init(address or "auto", log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:
         place = f"at {where}" if where else "here; start one (`ray start --head`), or name one"
         raise InfraError(f"no Ray cluster {place} ({one_line(error)[:300]})") from error
     finally:
-        if is_main:  # Ray installs its own, which ends the process after three seconds
+        # Ray installs its own in the main thread, which ends the process after three seconds.
+        if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, handler)
     return ray.shutdown
+
+
+def _check_head(address: str) -> None:
+    """Raise OSError if an address names a host that does not answer soon."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
 
 
 def _nodes() -> dict[str, str]:
@@ -185,7 +210,7 @@ def _nodes() -> dict[str, str]:
 
 
 def _ask_nodes(sandbox: _Opened, tags: Sequence[str]) -> _Described:
-    """Return what `_describe` does on all nodes, where it must be the same."""
+    """Return the facts of `_describe`, which must be the same on all nodes."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -194,21 +219,32 @@ def _ask_nodes(sandbox: _Opened, tags: Sequence[str]) -> _Described:
     for node, name in _nodes().items():
         there = NodeAffinitySchedulingStrategy(node, soft=False)
         answers[name] = task.options(scheduling_strategy=there).remote(sandbox, __version__, tags)
-    facts: list[_Described] = []
-    for name, answer in answers.items():
-        try:
-            facts.append(ray.get(answer))
-        except ray.exceptions.RayError as error:
-            cause = _cause(error)
-            kind_of_error = InputError if isinstance(cause, InputError) else InfraError
-            raise kind_of_error(f"node {name}: {one_line(cause)[:300]}") from error
-        if facts[-1] != facts[0]:
-            raise InputError(f"node {name}: {facts[-1]}, but {facts[0]} on another node; {_SAME}")
-    if not facts:
+    if not answers:
         raise InfraError(
             "the Ray cluster has no CPUs; start a node with `ray start --address=HEAD`"
         )
-    return facts[0]
+    facts = {name: _answer_of(name, answer) for name, answer in answers.items()}
+    first = next(iter(facts.values()))
+    for name, described in facts.items():
+        for fact, here, there in zip(_Described._fields, described, first, strict=True):
+            if here != there:
+                raise InputError(
+                    f"node {name}: {fact} {here}, but {there} on another node; {_SAME}"
+                )
+    return first
+
+
+def _answer_of(name: str, answer: Any) -> _Described:
+    """Wait for what a node answers; its error names the node."""
+    import ray
+
+    try:
+        described: _Described = ray.get(answer)
+    except ray.exceptions.RayError as error:
+        cause = _cause(error)
+        kind = InputError if isinstance(cause, InputError) else InfraError
+        raise kind(f"node {name}: {one_line(cause)[:300]}") from error
+    return described
 
 
 def _cause(error: BaseException) -> Exception:
@@ -224,7 +260,7 @@ def _cause(error: BaseException) -> Exception:
     return error
 
 
-# --- on the nodes -----------------------------------------------------------------------------------------------------
+# --- on the nodes ---------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -242,7 +278,7 @@ def _describe(opened: _Opened, version: str, tags: Sequence[str]) -> _Described:
         raise InputError(f"it has lmrbench {__version__}; install {version} there")
     sandbox = _sandbox(opened)
     images = {tag: sandbox.prepare(tag) for tag in tags}
-    return sandbox.name, sandbox.official, sandbox.isolation, images
+    return _Described(sandbox.name, sandbox.official, sandbox.isolation, images)
 
 
 def _checked_sandbox(
@@ -250,8 +286,8 @@ def _checked_sandbox(
 ) -> Sandbox:
     """Return this node's sandbox, even if the node joined the cluster after the run began."""
     tag = row["docker_image"]
-    image = _describe(opened, version, [tag])[-1][tag]
-    if image != conditions.images[tag]:
+    described = _describe(opened, version, [tag])
+    if described.images != {tag: conditions.images[tag]}:
         raise InputError(f"node {socket.gethostname()}: another image of {tag}; {_SAME}")
     return _sandbox(opened)
 

@@ -1,8 +1,8 @@
 """results.jsonl of a run folder: one row per verdict, written at once.
 
-A row counts for the prediction with its key and hash; of several rows (an infra error that was tried again) the last
-one counts. Rows of predictions that the run no longer has stay: predictions from a wrong file must not cost the results
-of the right ones.
+A row counts for the prediction with its key and hash; of several rows (an infra error that was
+tried again) the last one counts. Rows of predictions that the run no longer has stay: predictions
+from a wrong file must not cost the results of the right ones.
 """
 
 from typing import Any
@@ -14,10 +14,14 @@ from ..verdict.verdict import Status
 
 #: The keys of each row, and the type of each.
 _ROW: dict[str, Any] = {
-    **dict.fromkeys(
-        ("instance_id", "model_name_or_path", "setting", "track", "prediction_sha256"), str
-    ),
-    **dict.fromkeys(("status", "core_status", "detail"), str),
+    "instance_id": str,
+    "model_name_or_path": str,
+    "setting": str,
+    "track": str,
+    "prediction_sha256": str,
+    "status": str,
+    "core_status": str,
+    "detail": str,
     "sample": int,
     "cases": list,
 }
@@ -27,9 +31,13 @@ METHOD_KEYS = ("functions", "experiments")
 _LISTS: dict[str, dict[str, Any]] = {
     "cases": {"name": str, "seed": int, "core": bool, "status": str, "detail": str},
     "choices": {
-        **dict.fromkeys(("name", "option", "reading"), str),
-        **dict.fromkeys(("published", "altered", "open"), bool),
+        "name": str,
+        "option": str,
+        "reading": str,
         "options": int,
+        "published": bool,
+        "altered": bool,
+        "open": bool,
     },
     **{name: {"name": str, "status": str} for name in METHOD_KEYS},
 }
@@ -53,14 +61,12 @@ class ResultLog(Ledger):
     def parse(cls, line: bytes) -> dict[str, Any] | None:
         """Read a line; None if it is not a result."""
         row = parse_row(line, _ROW)
-        if row is None:
+        if row is None or not {row["status"], row["core_status"]} <= set(Status):
             return None
-        for name, keys in _LISTS.items():
-            items = row.get(name, [])
-            if not isinstance(items, list) or any(
-                wrong_key(item, keys) is not None for item in items
-            ):
-                return None
         if row["status"] == Status.PASSED and row["core_status"] != Status.PASSED:
             return None  # the core cases are among all cases
-        return row if {row["status"], row["core_status"]} <= set(Status) else None
+        for name, keys in _LISTS.items():
+            items = row.get(name, [])
+            if not isinstance(items, list) or any(wrong_key(item, keys) for item in items):
+                return None
+        return row

@@ -28,7 +28,8 @@ class EvaluationSettings(Settings):
     categories: tuple[str, ...] = option((), "Categories to include (default: all).", "--category")
     isolation: Isolation = option(
         "shared",
-        "shared: a sandbox runs many answers, each behind walls; container: it is removed after one.",
+        "shared: a sandbox runs many answers, each behind walls;"
+        " container: it is removed after one.",
     )
     workers: int | None = option(
         None,

@@ -20,10 +20,10 @@ from lmrbench_data.dataset.rows import DatasetRow
 from ..predictions.prediction import AnswerKey, Prediction
 from ..verdict.choices import implemented_options
 from ..verdict.verdict import Status, Verdict
-from .folder import FACTS, PREDICTIONS, RESULTS, RunFolder
+from .folder import FACTS, RESULTS, RunFolder
 from .result_log import ResultLog
 
-#: The facts that must agree for results to share a folder; the scope may grow.
+#: The facts that must agree for results to share a folder; their scope may grow.
 IDENTITY = (
     "config",
     "dataset_sha256",
@@ -32,7 +32,6 @@ IDENTITY = (
     "sandbox",
     "timeout_scale",
     "fresh_seed_count",
-    "scope",
 )
 #: The facts that each result repeats.
 _SHARED = (
@@ -51,7 +50,6 @@ class RunWriter:
 
     def __init__(self, path: Path, facts: dict[str, Any], results: ResultLog) -> None:
         self.folder = RunFolder(path)
-        self._is_new = not self.folder.exists
         self.facts = facts
         self._results = results
 
@@ -61,7 +59,8 @@ class RunWriter:
         """Create or resume the folder of a run.
 
         Raises:
-            InputError: another process has it open, it belongs to a different run, or it holds something else.
+            InputError: another process has it open, it belongs to a different run, or it holds
+                something else.
         """
         check_folder(path, identity)
         is_new = not path.exists()
@@ -72,20 +71,11 @@ class RunWriter:
             raise ArgumentError("out", problem) from error
         try:
             with ResultLog.open(path / RESULTS) as results:
-                writer = cls(path, check_folder(path, identity), results)
-                if writer._is_new:
-                    writer.update()
-                yield writer
+                yield cls(path, check_folder(path, identity), results)
         finally:
             if is_new:
                 with contextlib.suppress(OSError):  # it has content
                     path.rmdir()
-
-    def discard(self) -> None:
-        """Remove the files of a run that this call began and that has no predictions; an earlier one stays."""
-        if self._is_new:
-            for name in (FACTS, PREDICTIONS):
-                (self.folder.path / name).unlink(missing_ok=True)
 
     def update(self, **facts: Any) -> None:
         """Add facts to run.json; the file is always whole."""
@@ -95,12 +85,13 @@ class RunWriter:
     def take_predictions(
         self, predictions: Iterable[Prediction], replace: bool = False
     ) -> list[AnswerKey]:
-        """Write predictions.jsonl and the facts of the run, once all predictions are read; return the keys.
+        """Write predictions.jsonl and run.json once all predictions are read; return the keys.
 
         Raises:
-            ArgumentError: they lack or change an answer of the run, and `replace` is false; the run stays as it was.
+            ArgumentError: they lack or change an answer of the run, and `replace` is false; the
+                run stays as it was.
         """
-        checked = predictions if replace else with_all_answers(predictions, self.folder)
+        checked = predictions if replace else _with_all_answers(predictions, self.folder)
         self._positions = self.folder.predictions.write(checked)
         self.update()
         return list(self._positions)
@@ -110,61 +101,49 @@ class RunWriter:
         return self.folder.predictions.read(self._positions[key])
 
     def pending(self, keys: Sequence[AnswerKey]) -> dict[AnswerKey, list[AnswerKey]]:
-        """Group the answers without a final result by content; the first of a group stands for it."""
-        jobs: dict[AnswerKey, list[AnswerKey]] = {}
+        """Group the answers without a final result by content; the first of a group leads it."""
+        groups: dict[AnswerKey, list[AnswerKey]] = {}
         for key in keys:
-            if self._results.statuses.get(key, Status.INFRA_ERROR) is Status.INFRA_ERROR:
-                jobs.setdefault(key.content, []).append(key)
-        return {group[0]: group for group in jobs.values()}
+            if not self._is_final(key):
+                groups.setdefault(key.content, []).append(key)
+        return {group[0]: group for group in groups.values()}
+
+    def _is_final(self, key: AnswerKey) -> bool:
+        """Return whether an answer has a verdict; an infra error is tried again."""
+        return self._results.statuses.get(key, Status.INFRA_ERROR) is not Status.INFRA_ERROR
 
     def copy_results(
         self, jobs: Mapping[AnswerKey, list[AnswerKey]]
     ) -> dict[AnswerKey, list[AnswerKey]]:
         """Copy the results of equal answers that this run has evaluated; return the jobs left."""
         left = {job.content: job for job in jobs}
-        for row in self._results.read(self._results.path) if left else ():
-            if row["status"] != Status.INFRA_ERROR and (
-                job := left.pop(AnswerKey.of(row).content, None)
-            ):
-                for key in jobs[job]:
-                    self._results.write({**row, **key.as_row()})
+        if left:
+            for row in self._results.read(self._results.path):
+                content = AnswerKey.of(row).content
+                if content in left and row["status"] != Status.INFRA_ERROR:
+                    for key in jobs[left.pop(content)]:
+                        self._results.write({**row, **key.as_row()})
         return {job: jobs[job] for job in left.values()}
 
     def add_result(self, row: Mapping[str, Any]) -> None:
-        """Add a result from another folder, unless this one has a verdict for that prediction."""
-        if self._results.statuses.get(AnswerKey.of(row), Status.INFRA_ERROR) is Status.INFRA_ERROR:
+        """Add a result from another folder, unless this one has a verdict on that prediction."""
+        if not self._is_final(AnswerKey.of(row)):
             self._results.write(dict(row))
 
-    def append(self, key: AnswerKey, verdict: Verdict, row: DatasetRow, image_id: str) -> None:
+    def append(self, key: AnswerKey, verdict: Verdict, row: DatasetRow) -> None:
         """Write the result of one prediction; the operating system has it when this returns."""
-        seeds = row["tests"]["seeds"]
-        result: dict[str, Any] = {
-            "instance_id": key.instance_id,
-            "category": row["category"],
-            **key.as_row(),
-            "status": str(verdict.status),
-            "core_status": str(verdict.core_status),
-            "detail": verdict.detail,
-            "memorised": verdict.memorised(seeds),
-            "core_memorised": verdict.memorised(seeds, core=True),
-            "cases": [case.as_row() for case in verdict.cases],
-            "functions": verdict.functions(row["tests"]["cases"]),
-            "experiments": verdict.experiments(row["tests"]["cases"]),
-            "choices": list(verdict.choices) or implemented_options(row, b"", ()),
-            "searches_table": verdict.searches_table,
-            "duration_s": round(verdict.duration_s, 3),
-            "cpu_s": None if verdict.cpu_s is None else round(verdict.cpu_s, 3),
-            "image_id": image_id,
-            **{name: self.facts[name] for name in _SHARED},
-        }
+        result = {name: self.facts[name] for name in _SHARED}
+        result |= {"instance_id": key.instance_id, "category": row["category"], **key.as_row()}
+        result |= _verdict_columns(verdict, row)
+        result["image_id"] = self.facts["images"][row["docker_image"]]
         absent = RESULT_COLUMNS - configuration_of(row).result_columns
-        self._results.write(
-            {name: result[name] for name in ResultRow.__annotations__ if name not in absent}
-        )
+        columns = [name for name in ResultRow.__annotations__ if name not in absent]
+        self._results.write({name: result[name] for name in columns})
 
-    def statuses(self, keys: Sequence[AnswerKey]) -> list[Status]:
-        """Return the statuses of those answers that have a result."""
-        return [self._results.statuses[key] for key in keys if key in self._results.statuses]
+    def infra_errors(self, keys: Iterable[AnswerKey]) -> int:
+        """Return the number of these answers whose last result is an infra error."""
+        statuses = self._results.statuses
+        return sum(statuses.get(key) is Status.INFRA_ERROR for key in keys)
 
     def write_log(self, key: AnswerKey, log: str) -> None:
         """Keep the output of the tested code."""
@@ -174,49 +153,105 @@ class RunWriter:
             path.write_text(log, encoding="utf-8")
 
 
+def _verdict_columns(verdict: Verdict, row: DatasetRow) -> dict[str, Any]:
+    """Return the columns of all configurations; a result has those of its own."""
+    seeds = row["tests"]["seeds"]
+    cases = row["tests"]["cases"]
+    return {
+        "status": str(verdict.status),
+        "core_status": str(verdict.core_status),
+        "detail": verdict.detail,
+        "memorised": verdict.memorised(seeds),
+        "core_memorised": verdict.memorised(seeds, core=True),
+        "cases": [case.as_row() for case in verdict.cases],
+        "functions": verdict.functions(cases),
+        "experiments": verdict.experiments(cases),
+        "choices": list(verdict.choices) or implemented_options(row, b"", ()),
+        "searches_table": verdict.searches_table,
+        "duration_s": round(verdict.duration_s, 3),
+        "cpu_s": None if verdict.cpu_s is None else round(verdict.cpu_s, 3),
+    }
+
+
 def check_folder(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts of the run that a folder can begin or continue, and write nothing; raise what `open` raises."""
+    """Return the facts of the run that a folder can begin or continue; write nothing.
+
+    Raises:
+        InputError: as `RunWriter.open`.
+    """
     if not RunFolder(path).exists:
-        if path.exists() and not (path.is_dir() and _is_empty(path)):
-            raise ArgumentError(
-                "out", f"{path}: is not a run folder and not empty; use an empty folder"
-            )
-        return {
-            "run_id": f"{path.resolve().name}-{uuid.uuid4().hex[:8]}",
-            **identity,
-            "started_at": now(),
-        }
+        return _new_run(path, identity)
     facts = RunFolder(path).facts
+    _check_settings(path, facts, identity)
+    _check_scope(path, facts, identity)
+    return {**facts, "scope": identity["scope"], "difficulties": identity["difficulties"]}
+
+
+def _new_run(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
+    if path.exists() and not _is_empty(path):
+        raise ArgumentError(
+            "out", f"{path}: is not a run folder and not empty; use an empty folder"
+        )
+    run_id = f"{path.resolve().name}-{uuid.uuid4().hex[:8]}"
+    return {"run_id": run_id, **identity, "started_at": now()}
+
+
+def _check_settings(path: Path, facts: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    """Check that new results can be mixed with those of a run."""
     for name in IDENTITY:
-        if name != "scope" and facts.get(name) != identity[name]:
-            both = "" if name.endswith("_sha256") else f" ({facts.get(name)}, now {identity[name]})"
-            problem = f"{path} holds a run with a different {name.removesuffix('_sha256')}{both}"
-            raise ArgumentError(
-                "out",
-                f"{problem}, and results cannot be mixed; name another folder, or move this one away",
-            )
-    if left_out := facts["scope"].keys() - identity["scope"].keys():
-        problem = f"{path} holds a run that also covers {join_names(sorted(left_out), 3)}; choose these `instances` as well"
-        raise ArgumentError("out", f"{problem}, or name another folder")
-    return {**facts, **{name: identity[name] for name in ("scope", "difficulties")}}
+        if facts.get(name) == identity[name]:
+            continue
+        what = name.removesuffix("_sha256")
+        if what == name:
+            what += f" ({facts.get(name)}, now {identity[name]})"
+        raise ArgumentError(
+            "out",
+            f"{path} holds a run with a different {what}, and results cannot be mixed;"
+            " name another folder, or move this one away",
+        )
 
 
-def with_all_answers(predictions: Iterable[Prediction], folder: RunFolder) -> Iterator[Prediction]:
-    """Pass predictions on; ArgumentError, at the end, if an answer of the run is not among them."""
-    missing, changed = {key.row: key.sha256 for key in folder.answers()}, list[AnswerKey]()
+def _check_scope(path: Path, facts: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    """Check that a run keeps its instances."""
+    left_out = sorted(facts["scope"].keys() - identity["scope"].keys())
+    if left_out:
+        raise ArgumentError(
+            "out",
+            f"{path} holds a run that also covers {join_names(left_out, 3)};"
+            " choose these `instances` as well, or name another folder",
+        )
+
+
+def check_answers(predictions: Iterable[Prediction], folder: RunFolder) -> None:
+    """Check that predictions keep all answers of a run.
+
+    Raises:
+        ArgumentError: they lack or change an answer.
+    """
+    for _ in _with_all_answers(predictions, folder):
+        pass
+
+
+def _with_all_answers(predictions: Iterable[Prediction], folder: RunFolder) -> Iterator[Prediction]:
+    """Pass predictions on, and check at the end that they keep all answers of the run."""
+    missing = {key.row: key.sha256 for key in folder.answers()}
+    faults = []
     for item in predictions:
         if missing.pop(item.key.row, item.sha256) != item.sha256:
-            changed.append(item.key)
+            faults.append(f"change: {item.key}")
         yield item
-    if changed or missing:
-        fault = f"change: {changed[0]}" if changed else f"lack: {next(iter(missing))}"
-        problem = (
-            f"{folder.path} holds an answer that these predictions {fault}; name another folder"
+    faults += [f"lack: {key}" for key in missing]
+    if faults:
+        raise ArgumentError(
+            "out",
+            f"{folder.path} holds an answer that these predictions {faults[0]}; name another"
+            " folder, or replace the answers of the run (`replace=True`)",
         )
-        raise ArgumentError("out", f"{problem}, or replace the answers of the run (`replace=True`)")
 
 
 def _is_empty(path: Path) -> bool:
-    """Return whether a folder is empty, or has only the files of a start that was killed at once."""
-    found = {item.name: item.stat().st_size for item in path.iterdir()}
-    return found.keys() <= {RESULTS, f".{RESULTS}.lock"} and not found.get(RESULTS)
+    """Return whether a folder has at most the files of a start that was killed at once."""
+    if not path.is_dir():
+        return False
+    sizes = {item.name: item.stat().st_size for item in path.iterdir()}
+    return sizes.keys() <= {RESULTS, f".{RESULTS}.lock"} and not sizes.get(RESULTS)
