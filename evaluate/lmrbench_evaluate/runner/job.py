@@ -19,23 +19,24 @@ def run_job(workspace: int, stdout: int, stderr: int, work: str, rlimits: dict[s
     """Become the runner of one answer.
 
     Args:
-        workspace: a file in memory with the tar, which the harness makes (`rebuild/workspace.py`): plain files only,
-            with checked paths.
+        workspace: a file in memory with the tar, which the harness makes (`rebuild/workspace.py`):
+            plain files only, with checked paths.
         work: the folder that takes it.
         rlimits: values by name; none is raised above the present one.
     """
     for name in _HIDDEN:
         sys.modules.pop(name, None)
-    standard = {0: os.open(os.devnull, os.O_RDONLY), 1: stdout, 2: stderr}
-    for number, descriptor in standard.items():
-        os.dup2(descriptor, number)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(stdout, 1)
+    os.dup2(stderr, 2)
     unpack(os.pread(workspace, os.fstat(workspace).st_size, 0), work)
-    close_all_but({*standard, *cgroup.files()})
+    close_all_but({0, 1, 2, *cgroup.files()})
     for name, value in rlimits.items():
-        limit(getattr(resource, name), value)
-    for name, variable in (("home", "HOME"), ("tmp", "TMPDIR")):
-        os.environ[variable] = os.path.join(work, name)
-        os.mkdir(os.environ[variable])
+        runner.set_limit(getattr(resource, name), value, value)
+    os.environ["HOME"] = os.path.join(work, "home")
+    os.environ["TMPDIR"] = os.path.join(work, "tmp")
+    os.mkdir(os.environ["HOME"])
+    os.mkdir(os.environ["TMPDIR"])
     runner.main(work, together.run_all)
 
 
@@ -55,10 +56,3 @@ def close_all_but(kept: set[int]) -> None:
     for fd in set(map(int, os.listdir("/dev/fd"))) - kept:
         with contextlib.suppress(OSError):  # that of the list itself
             os.close(fd)
-
-
-def limit(kind: int, value: int) -> None:
-    """Set a limit of this process and of those that it starts."""
-    hard = resource.getrlimit(kind)[1]
-    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(kind, (value, value))

@@ -47,7 +47,7 @@ class MemoryWatch:
 
 
 def _descendants(zygote: int) -> set[int]:
-    """Return the processes below a zygote; those of a run stay there, as process 1 adopts orphans."""
+    """Return the processes below a zygote; those of a run stay there: process 1 adopts orphans."""
     found = {zygote}
     for process, parent in _parents_at(int(time.monotonic() / WATCH_S)).items():
         if parent in found:  # parents precede their children
