@@ -6,6 +6,7 @@ import os
 import resource
 import sys
 import tarfile
+from typing import NamedTuple
 
 import cgroup
 import runner
@@ -15,29 +16,35 @@ import together
 _HIDDEN = ("cgroup", "encoding", "job", "runner", "seccomp", "together", "walls", "zygote")
 
 
-def run_job(workspace: int, stdout: int, stderr: int, work: str, rlimits: dict[str, int]) -> None:
-    """Become the runner of one answer.
+class Answer(NamedTuple):
+    """What a job runs."""
 
-    Args:
-        workspace: a file in memory with the tar, which the harness makes (`rebuild/workspace.py`):
-            plain files only, with checked paths.
-        work: the folder that takes it.
-        rlimits: values by name; none is raised above the present one.
-    """
+    workspace: int
+    """A file in memory with the tar, which the harness makes (`rebuild/workspace.py`): plain files
+    only, with checked paths."""
+    work: str
+    """The folder that takes it."""
+    rlimits: dict[str, int]
+    """Values by name; none is raised above the present one."""
+
+
+def run_job(answer: Answer, stdout: int, stderr: int) -> None:
+    """Become the runner of one answer."""
     for name in _HIDDEN:
         sys.modules.pop(name, None)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(stdout, 1)
     os.dup2(stderr, 2)
-    unpack(os.pread(workspace, os.fstat(workspace).st_size, 0), work)
+    size = os.fstat(answer.workspace).st_size
+    unpack(os.pread(answer.workspace, size, 0), answer.work)
     close_all_but({0, 1, 2, *cgroup.files()})
-    for name, value in rlimits.items():
+    for name, value in answer.rlimits.items():
         runner.set_limit(getattr(resource, name), value, value)
-    os.environ["HOME"] = os.path.join(work, "home")
-    os.environ["TMPDIR"] = os.path.join(work, "tmp")
-    os.mkdir(os.environ["HOME"])
-    os.mkdir(os.environ["TMPDIR"])
-    runner.main(work, together.run_all)
+    for variable, name in (("HOME", "home"), ("TMPDIR", "tmp")):
+        folder = os.path.join(answer.work, name)
+        os.environ[variable] = folder
+        os.mkdir(folder)
+    runner.main(answer.work, together.run_all)
 
 
 def unpack(content: bytes, work: str) -> None:

@@ -62,6 +62,8 @@ class Limit(NamedTuple):
 Run = tuple[str, int]
 #: The kind of a frame and its payload.
 Result = tuple[str, Data]
+#: Yields the results of some runs.
+Produce = Callable[[list[Run]], Iterator[Result]]
 
 
 class Place(NamedTuple):
@@ -103,7 +105,7 @@ _LAST_READS = 64
 _HEAD = re.compile(rb"(output|raised|listing) (\d{1,9})\n")
 
 
-def main(work: str, run_together: Callable[[list[Run]], Iterator[Result]]) -> None:
+def main(work: str, run_together: Produce) -> None:
     """Run the plan of a work folder; `run_together` runs several cases in one process."""
     global place
     place = Place(work)
@@ -112,10 +114,7 @@ def main(work: str, run_together: Callable[[list[Run]], Iterator[Result]]) -> No
     set_dumpable(0)
     stream = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    sys.dont_write_bytecode = True
-    threads = plan.get("threads", 1)
-    set_threads(threads)
-    preload(threads)
+    load_libraries(plan.get("threads", 1))
     ready = spent()
     limit = Limit(ready + plan["limit_s"], time.monotonic() + plan["wall_s"])
     stop_without_harness(plan["wall_s"], limit.wall)
@@ -157,33 +156,34 @@ def set_dumpable(value: int) -> None:
         walls.prctl(PR_SET_DUMPABLE, value)
 
 
-def set_threads(number: int) -> None:
-    """Set the number of threads of libraries that are not loaded yet."""
+def load_libraries(threads: int) -> None:
+    """Import the large libraries that the repository or the cases import, once for all children."""
+    sys.dont_write_bytecode = True
     for library in ("OMP", "MKL", "OPENBLAS"):
-        os.environ[f"{library}_NUM_THREADS"] = str(number)
+        os.environ[f"{library}_NUM_THREADS"] = str(threads)
     # A sandbox may have fewer cores than the threads that tested code asks for; they must not spin.
     os.environ["OMP_WAIT_POLICY"] = "passive"
+    stop = spent() + PRELOAD_S
+    for module, name in sorted(find_imports()):
+        # The name is a function, say, or does not exist; the child reports real errors.
+        with contextlib.suppress(Exception, SystemExit):
+            if spent() < stop:
+                importlib.import_module(module)
+            if name and spent() < stop:
+                importlib.import_module(f"{module}.{name}")
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(threads)
 
 
-def preload(threads: int) -> None:
-    """Import the large libraries that the repository or the cases import, once for all children."""
+def find_imports() -> set[tuple[str, str]]:
+    """Return the modules of large libraries, and the names in them, that the workspace imports."""
     imports = set()
     for folder, _, names in os.walk(place.work):
         for name in names:
             if name.endswith(".py"):
                 with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
                     imports.update(_IMPORT.findall(file.read()))
-    stop = spent() + PRELOAD_S
-    for module, name in sorted(imports):
-        try:
-            if spent() < stop:
-                importlib.import_module(module)
-            if name and spent() < stop:
-                importlib.import_module(f"{module}.{name}")
-        except (Exception, SystemExit):
-            pass  # not a module but a function, say; the child reports real errors
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(threads)
+    return imports
 
 
 def stop_without_harness(seconds: int, wall: float) -> None:
@@ -207,7 +207,7 @@ def run_plan(
     stream: int,
     limit: Limit,
     plan: dict[str, Any],
-    run_together: Callable[[list[Run]], Iterator[Result]],
+    run_together: Produce,
 ) -> None:
     """Send the results of all runs."""
     # The plan's own list, which `forget` empties in every child.
@@ -244,7 +244,7 @@ def in_child(
     stream: int,
     limit: Limit,
     runs: list[Run],
-    produce: Callable[[list[Run]], Iterator[Result]],
+    produce: Produce,
     plan: dict[str, Any],
 ) -> list[Result]:
     """Produce the results of some runs in a forked child that knows nothing of the plan.
@@ -260,22 +260,25 @@ def in_child(
     try:
         pid = os.fork()
     except OSError as error:  # earlier cases left too many processes behind
-        for fd in (result_read, result_write, log_read, log_write):
-            os.close(fd)
+        close(result_read, result_write, log_read, log_write)
         return [died(reason=f"no process could be started: {error.strerror}")]
     if pid == 0:
         runs = runs[:]
         forget(plan)
         cgroup.close()
-        for fd in (stream, result_read, log_read):
-            os.close(fd)
+        close(stream, result_read, log_read)
         child(cpu_s, limit.wall, lambda: produce(runs), result_write, log_write)
-    os.close(result_write)
-    os.close(log_write)
+    close(result_write, log_write)
     sent, log = collect(pid, result_read, log_read, stream)
+    close(result_read, log_read)
     status = end(pid)
     write_log(*runs[0], log)
     return results_of(sent, len(runs), status, cgroup.oom_kills() > kills_before)
+
+
+def close(*files: int) -> None:
+    for file in files:
+        os.close(file)
 
 
 def results_of(sent: bytearray, count: int, status: int, is_oom: bool) -> list[Result]:
@@ -324,11 +327,7 @@ def child(
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(log_fd, 1)
         os.dup2(log_fd, 2)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(max(1, int(wall - time.monotonic()) + 1))  # in case the parent is gone
-        # The kernel ends this process, and a second later even if it ignores the signal.
-        set_limit(resource.RLIMIT_CPU, cpu_s, cpu_s + 1)
+        limit_time(cpu_s, wall)
         os.chdir(place.repo)
         sys.path.insert(0, place.repo)
         sys.argv = ["cases"]
@@ -338,6 +337,15 @@ def child(
             write_all(result_fd, payload)
     finally:
         os._exit(0)
+
+
+def limit_time(cpu_s: int, wall: float) -> None:
+    """Let the kernel end this process."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(max(1, int(wall - time.monotonic()) + 1))  # in case the parent is gone
+    # A second later even if it ignores the signal.
+    set_limit(resource.RLIMIT_CPU, cpu_s, cpu_s + 1)
 
 
 def set_limit(kind: int, soft: int, hard: int) -> None:
@@ -411,7 +419,17 @@ def run_case(case: str, seed: int) -> Result:
 
 
 def describe(error: BaseException) -> bytes:
-    """Return an exception as JSON; logs must not publish the source of the tests."""
+    """Return an exception as JSON."""
+    try:
+        message = str(error)[:2000]
+    except BaseException:
+        message = "(its message cannot be shown)"
+    facts = {"type": type(error).__name__, "message": message, "frames": trace(error)}
+    return json.dumps(facts).encode("ascii")
+
+
+def trace(error: BaseException) -> list[str]:
+    """Return where an exception was raised; logs must not publish the source of the tests."""
     frames = []
     for frame in traceback.extract_tb(error.__traceback__)[-30:]:
         path = os.path.normpath(frame.filename)  # `abspath` fails in a folder that is gone
@@ -421,43 +439,33 @@ def describe(error: BaseException) -> bytes:
             frames.append(f"{file}:{frame.lineno} in {frame.name}: {line}")
         elif path == place.cases:
             frames.append(f"(tests) in {frame.name}")
-    try:
-        message = str(error)[:2000]
-    except BaseException:
-        message = "(its message cannot be shown)"
-    facts = {"type": type(error).__name__, "message": message, "frames": frames}
-    return json.dumps(facts).encode("ascii")
+    return frames
 
 
 def collect(pid: int, result_fd: int, log_fd: int, stream: int) -> tuple[bytearray, bytearray]:
     """Read both pipes until the result ends or the child is gone, but not for grandchildren."""
-    contents = {result_fd: bytearray(), log_fd: bytearray()}
-    result = contents[result_fd]
-    log = contents[log_fd]
+    result = bytearray()
+    log = bytearray()
     poll = select.poll()
-    for fd in contents:
+    for fd in (result_fd, log_fd):
         os.set_blocking(fd, False)
         poll.register(fd, select.POLLIN)
     poll.register(stream, 0)  # reports only that its reader is gone
     is_gone = False
     while len(result) < RESULT_BYTES:
-        ready = {fd for fd, _ in poll.poll(0 if is_gone else 100)}
+        ready = [fd for fd, _ in poll.poll(0 if is_gone else 100)]
         if stream in ready:  # the harness is gone
             end(pid)
             os._exit(124)
-        ended = [fd for fd in ready if not read_some(fd, contents[fd])]
-        if len(log) > 4 * LOG_BYTES:
-            del log[LOG_BYTES:-LOG_BYTES]
-        if result_fd in ended or (is_gone and result_fd not in ready):
-            break
-        if log_fd in ended:
+        if log_fd in ready and not read_log(log_fd, log):
             poll.unregister(log_fd)
+        has_ended = is_gone if result_fd not in ready else not read_some(result_fd, result)
+        if has_ended:
+            break
         is_gone = is_gone or exited(pid)
     for _ in range(_LAST_READS):
-        if not read_some(log_fd, log):
+        if not read_log(log_fd, log):
             break
-    os.close(result_fd)
-    os.close(log_fd)
     return result, log
 
 
@@ -469,6 +477,14 @@ def read_some(pipe: int, content: bytearray) -> bool:
         return False
     content += chunk
     return bool(chunk)
+
+
+def read_log(pipe: int, log: bytearray) -> bool:
+    """Do so for a log, of which only the first and last bytes count."""
+    has_more = read_some(pipe, log)
+    if len(log) > 4 * LOG_BYTES:
+        del log[LOG_BYTES:-LOG_BYTES]
+    return has_more
 
 
 def exited(pid: int) -> bool:

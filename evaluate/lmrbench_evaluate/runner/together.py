@@ -45,18 +45,15 @@ def run_all(runs: list[runner.Run]) -> Iterator[runner.Result]:
     """
     use_shortcuts()
     state = State(list(sys.path), dict(os.environ), next(reversed(sys.modules)))
-    # The runner is process 1; elsewhere -1 means all processes of the machine.
-    has_namespace = os.getppid() == 1
     sent_bytes = 0
     for case, seed in runs:
-        if has_namespace:
-            end_other_processes()
+        end_other_processes()
         restore(state)
         kind, payload = runner.result_of(runner.run_case, case, seed)
-        has_sent = sent_bytes > 0
-        sent_bytes += len(payload) + _HEAD_BYTES
-        if has_sent and sent_bytes > runner.RESULT_BYTES:
+        size = len(payload) + _HEAD_BYTES
+        if sent_bytes and sent_bytes + size > runner.RESULT_BYTES:
             return
+        sent_bytes += size
         yield kind, payload
         dynamo = sys.modules.get("torch._dynamo.utils")
         if dynamo and dynamo.counters.get("frames"):
@@ -82,7 +79,9 @@ def _seed_torch(seed: int) -> Any:
 
 
 def end_other_processes() -> None:
-    """End what earlier cases have started."""
+    """End what earlier cases have started, in a namespace, where the runner is process 1."""
+    if os.getppid() != 1:  # -1 means all processes of the machine
+        return
     # All but this one and process 1, which signals do not reach.
     with contextlib.suppress(ProcessLookupError):
         os.kill(-1, signal.SIGKILL)

@@ -59,6 +59,8 @@ MASKED = (
     "/sys/devices/virtual/powercap",
     "/sys/firmware",
 )
+#: Runs a function in a new process and returns its number.
+Fork = Callable[[Callable[[], object]], int]
 #: The user `nobody`, as a job knows itself.
 NOBODY = 65534
 
@@ -77,7 +79,7 @@ class Walls(NamedTuple):
     """Size of each of the two folders that a job can write to."""
 
 
-def prepare(walls: Walls) -> Callable[[Callable[[], object]], int]:
+def prepare(walls: Walls) -> Fork:
     """Take the rights to build walls, and try them; return the function that forks a job.
 
     An ordinary user goes on as process 1 of new namespaces.

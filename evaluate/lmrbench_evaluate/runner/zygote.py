@@ -58,9 +58,11 @@ def main(settings: dict[str, Any]) -> None:
     """
     sys.dont_write_bytecode = True
     has_cgroup = settings["has_cgroup"]
-    fork = fork_plainly
-    if settings["walls"] is not None:
+    program = b""
+    if settings["walls"] or settings["in_place"]:
         program = seccomp.filter_program(has_cgroup=has_cgroup)
+    fork = fork_plainly
+    if settings["walls"]:
         fork = walls.prepare(walls.Walls(program, **settings["walls"]))
     send_time(b"started", has_cgroup)
     while line := read_line():
@@ -68,14 +70,13 @@ def main(settings: dict[str, Any]) -> None:
         if not message:  # the job to end has ended by itself
             continue
         is_new = load(message["modules"], settings["required"])
-        workspace = stored(message["size"])
+        answer = job.Answer(stored(message["size"]), message["work"], message["rlimits"])
         send_time(b"begin", has_cgroup)
-        place = message["work"], message["rlimits"]
         if settings["in_place"]:
-            walls.restrict(seccomp.filter_program(has_cgroup=has_cgroup))
-            job.run_job(workspace, 1, 2, *place)
+            walls.restrict(program)
+            job.run_job(answer, 1, 2)
             return
-        serve(fork, workspace, place)
+        serve(fork, answer)
         if is_new:  # after the first answer, which would wait for it
             collapse()
 
@@ -171,16 +172,13 @@ def fork_plainly(run: Callable[[], object]) -> int:
     return pid
 
 
-def serve(
-    fork: Callable[[Callable[[], object]], int], workspace: int, place: tuple[str, dict[str, int]]
-) -> None:
-    """Have a job run a workspace, and pass on its output to its end."""
+def serve(fork: walls.Fork, answer: job.Answer) -> None:
+    """Have a job run an answer, and pass on its output to its end."""
     kills_before = cgroup.oom_kills()
     out, job_out = os.pipe()
     log, job_log = os.pipe()
-    pid = fork(lambda: job.run_job(workspace, job_out, job_log, *place))
-    for fd in (job_out, job_log, workspace):
-        os.close(fd)
+    pid = fork(lambda: job.run_job(answer, job_out, job_log))
+    runner.close(job_out, job_log, answer.workspace)
     relay(pid, {out: b"out", log: b"log"})
     _, status = os.waitpid(pid, 0)
     end_orphans()

@@ -114,27 +114,19 @@ class BwrapSandbox(ChildSandbox):
     def zygote(self, image: str, limits: Limits) -> Iterator[Zygote]:
         """Start a zygote in bubblewrap, and end it after the block."""
         user = _USER if os.geteuid() != 0 else _FIRST_USER + secrets.randbelow(_USERS)
-        program = zygote_program(
-            walls={"user": user, "disk_mb": limits.disk_mb},
-            in_place=False,
-            has_cgroup=False,
-            required=self._required.get(image, []),
-        )
-        entry = f"{USER_NAME}:x:{user}:{user}:{USER_NAME}:/nonexistent:/usr/sbin/nologin\n"
-        with _readable(configuration()) as venv, _readable(entry.encode()) as passwd:
+        walls = {"user": user, "disk_mb": limits.disk_mb}
+        required = self._required.get(image, [])
+        program = zygote_program(walls=walls, in_place=False, has_cgroup=False, required=required)
+        with _readable(configuration()) as venv, _readable(_user_entry(user)) as passwd:
+            files = (venv.fileno(), passwd.fileno())
             command = [
                 *self._options,
                 *self._packages.get(image, ()),
                 *("--file", str(venv.fileno()), CONFIGURATION),
                 *("--perms", "0644", "--file", str(passwd.fileno()), "/etc/passwd"),
-                *_DEVICES,
-                *_memory_folder("/tmp", limits),
-                *_memory_folder(WORK, limits),
-                *("--chdir", WORK),
-                *_READ_ONLY,
+                *_writable_parts(limits),
                 *("--", PYTHON, *PYTHON_OPTIONS, *zygote_arguments(program)),
             ]
-            files = (venv.fileno(), passwd.fileno())
             child = ZygoteChild(command, environment=_ENVIRONMENT, pass_fds=files)
         with self.running(child):
             zygote = _BwrapZygote(child)
@@ -164,9 +156,16 @@ def _rights() -> list[str]:
     return options
 
 
-def _memory_folder(path: str, limits: Limits) -> list[str]:
-    size = str(limits.disk_mb * 2**20)
-    return ["--size", size, "--perms", "1777", "--tmpfs", path]
+def _writable_parts(limits: Limits) -> list[str]:
+    """Return the options for devices and the two folders in memory; the rest is read-only."""
+    folder = ["--size", str(limits.disk_mb * 2**20), "--perms", "1777", "--tmpfs"]
+    folders = [*folder, "/tmp", *folder, WORK, "--chdir", WORK]
+    return [*_DEVICES, *folders, *_READ_ONLY]
+
+
+def _user_entry(user: int) -> bytes:
+    """Return the line of /etc/passwd about the user of a run."""
+    return f"{USER_NAME}:x:{user}:{user}:{USER_NAME}:/nonexistent:/usr/sbin/nologin\n".encode()
 
 
 def _readable(data: bytes) -> IO[bytes]:

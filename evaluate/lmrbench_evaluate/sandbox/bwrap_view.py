@@ -8,7 +8,6 @@ benchmark.
 
 import contextlib
 import os
-import struct
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
@@ -30,30 +29,21 @@ CONFIGURATION = f"{_HOME}/pyvenv.cfg"
 #: Folders of /usr that older systems also have in the root, as folders or as links.
 _ROOT_FOLDERS = ("/bin", "/lib", "/lib32", "/lib64")
 _OTHER_FILES = ("/etc/ld.so.cache", "/usr/share/zoneinfo", "/sys/devices/system/cpu")
-#: The type of the entry of an ELF file that names its loader.
-_PT_INTERP = 3
+#: Where programs for ARM look for their loader; those for x86-64 look in /lib64.
+_LOADERS = Path("/lib")
 
 
 def system_mounts(own: Path | None = None) -> list[str]:
     """Return bwrap's options for the system and Python, without a folder of `own` tasks."""
     python = Path(os.path.realpath(_interpreter()))
-    folders = _system_folders()
-    for name in os.environ.get(FOLDERS_VARIABLE, "").split(":"):
-        if name:
-            folders.append(Path(name))
-    for path in (*_standard_library(), python, *_loader(python)):
-        if not any(path.is_relative_to(folder) for folder in folders):
-            folders.append(path)
+    folders = _visible_folders(python)
     options = []
     for folder in folders:
         options += _show(folder)
-    for path in map(Path, _ROOT_FOLDERS):
+    for path in map(Path, (*_ROOT_FOLDERS, *_OTHER_FILES)):
         if path.is_symlink():
             options += _link(path, os.readlink(path))
-        elif path.is_dir():
-            options += _show(path)
-    for path in map(Path, _OTHER_FILES):
-        if path.exists():
+        elif path.exists():
             options += _show(path)
     for path in _hidden(folders, own):
         options += ["--tmpfs", str(path), "--remount-ro", str(path)]
@@ -131,6 +121,16 @@ def _interpreter() -> str:
     return str(getattr(sys, "_base_executable", sys.executable))
 
 
+def _visible_folders(python: Path) -> list[Path]:
+    """Return the folders of the system and of Python, none of them within another."""
+    folders = _system_folders()
+    folders += [Path(name) for name in os.environ.get(FOLDERS_VARIABLE, "").split(":") if name]
+    for path in (*_standard_library(), python, *_loaders()):
+        if not any(path.is_relative_to(folder) for folder in folders):
+            folders.append(path)
+    return folders
+
+
 def _system_folders() -> list[Path]:
     """Return the folders of programs and shared libraries.
 
@@ -145,30 +145,15 @@ def _system_folders() -> list[Path]:
 
 def _standard_library() -> list[Path]:
     """Return the folders of Python itself; outside /usr, also of its shared libraries."""
-    bases = {
-        "installed_base": sys.base_prefix,
-        "installed_platbase": sys.base_exec_prefix,
-        "base": sys.base_prefix,
-        "platbase": sys.base_exec_prefix,
-    }
-    folders = [Path(sysconfig.get_path(name, vars=bases)) for name in ("stdlib", "platstdlib")]
+    outside = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
+    folders = [Path(sysconfig.get_path(name, vars=outside)) for name in ("stdlib", "platstdlib")]
     return folders if sys.base_prefix == "/usr" else [Path(sys.base_prefix, "lib"), *folders]
 
 
-def _loader(program: Path) -> list[Path]:
-    """Return the loader that a 64-bit program names; on ARM, it is outside the other folders."""
-    content = program.read_bytes()
-    if not content.startswith(b"\x7fELF\x02\x01"):
-        return []
-    [table] = struct.unpack_from("<Q", content, 32)
-    [count] = struct.unpack_from("<H", content, 56)
-    entries = content[table : table + 56 * count]
-    for kind, _, offset, _, _, length in struct.iter_unpack("<2I4Q16x", entries):
-        if kind == _PT_INTERP:
-            name = content[offset : offset + length].rstrip(b"\0")
-            path = Path(os.fsdecode(name))
-            return [path.parent.resolve() / path.name]
-    return []
+def _loaders() -> list[Path]:
+    """Return what starts programs that use shared libraries; on ARM, it is in no other folder."""
+    found = sorted(_LOADERS.glob("ld-*.so.*"))
+    return [path.parent.resolve() / path.name for path in found]
 
 
 def _hidden(folders: Iterable[Path], own: Path | None) -> list[Path]:

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -101,54 +101,43 @@ class DockerSandbox(ZygoteSandbox):
 
     def _refusal(self, image: str) -> str:
         """Return why a container with this image cannot hold the walls of an answer, or ""."""
-        if image in self._refusals:
-            return self._refusals[image]
-        refusal = ""
-        try:
-            with self.zygote(image, _PROBE_LIMITS):
-                pass
-        except GoneError as error:
-            refusal = str(error)
-        except InfraError:  # the engine failed, which says nothing about walls; answers will say it
-            return ""
-        self._refusals[image] = refusal
-        return refusal
+        if image not in self._refusals:
+            try:
+                with self.zygote(image, _PROBE_LIMITS):
+                    self._refusals[image] = ""
+            except GoneError as error:
+                self._refusals[image] = str(error)
+            except InfraError:  # the engine failed, which says nothing about walls
+                return ""
+        return self._refusals[image]
 
     @contextlib.contextmanager
     def zygote(self, image: str, limits: Limits) -> Iterator[Zygote]:
         """Start a zygote in a container, and remove it after the block."""
         is_shared = self.isolation == SHARED
         user = _FIRST_USER + secrets.randbelow(_USERS)
-        program = zygote_program(
-            walls={"user": user, "disk_mb": limits.disk_mb} if is_shared else None,
-            in_place=not is_shared,
-            has_cgroup=True,
-            required=[],
-        )
+        walls = {"user": user, "disk_mb": limits.disk_mb} if is_shared else None
+        program = zygote_program(walls=walls, in_place=not is_shared, has_cgroup=True, required=[])
+        options: dict[str, Any] = {
+            "user": f"{user}:{user}",
+            "command": ["python", *PYTHON_OPTIONS, *zygote_arguments(program)],
+            "environment": {**ZYGOTE_ENVIRONMENT, "HOME": WORK},
+            "stdin_open": True,
+            "network_disabled": True,
+        }
         folder = tmpfs_options(limits)
         host: dict[str, Any] = {"tmpfs": {WORK: folder, "/tmp": folder}}
         if is_shared:
             host["security_opt"] = _security_with_walls()
-            processes = limits.processes + OWN_PROCESSES
-            limits = dataclasses.replace(limits, processes=processes)
-        made = self.container(
-            image,
-            limits,
-            host=host,
+            limits = dataclasses.replace(limits, processes=limits.processes + OWN_PROCESSES)
             # The kernel refuses to mount the /proc of a job over one that is masked.
-            masked=() if is_shared else MASKED,
-            user=f"{user}:{user}",
-            command=["python", *PYTHON_OPTIONS, *zygote_arguments(program)],
-            environment={**ZYGOTE_ENVIRONMENT, "HOME": WORK},
-            stdin_open=True,
-            network_disabled=True,
-        )
+            options["masked"] = ()
         with (
-            made as (api, container),
+            self.container(image, limits, host=host, **options) as (api, container),
             attached(api, container) as connection,
             _Probe(self, image) as probe,
         ):
-            zygote = _ContainerZygote(api, container, connection, probe.offered_share)
+            zygote = _ContainerZygote(api, container, connection, probe)
             zygote.runs_in_place = not is_shared
             with engine_errors("Docker engine"):
                 api.start(container)
@@ -238,18 +227,14 @@ class _ContainerZygote(Zygote):
     """A zygote in a container."""
 
     def __init__(
-        self,
-        api: Any,
-        container: str,
-        connection: socket.socket,
-        offered_share: Callable[[float], float],
+        self, api: Any, container: str, connection: socket.socket, probe: "_Probe"
     ) -> None:
         super().__init__()
         self._api = api
         self._container = container
         self._connection = connection
         self._reader = StreamReader(connection)
-        self._offered_share = offered_share
+        self._probe = probe
 
     def send(self, data: bytes) -> None:
         send(self._connection, data)
@@ -263,7 +248,7 @@ class _ContainerZygote(Zygote):
         return cpu_seconds(self._api, self._container)
 
     def offered_share(self, seconds: float) -> float:
-        return self._offered_share(seconds)
+        return self._probe.offered_share(seconds)
 
     @engine_errors("Docker engine")
     def describe_end(self, errors: str) -> tuple[Ended, str]:

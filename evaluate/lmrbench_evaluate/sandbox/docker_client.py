@@ -67,13 +67,13 @@ def _daemon() -> dict[str, Any]:
     try:
         content = (folder / "contexts/meta" / digest / "meta.json").read_bytes()
         endpoint = json.loads(content)["Endpoints"]["docker"]
-        daemon = {"base_url": str(endpoint["Host"])}
-        is_verified = not endpoint.get("SkipTLSVerify")
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise InfraError(
-            f"Docker context {name!r} is not in {folder}; choose one of `docker context ls`"
-        ) from error
-    return daemon | _encryption(folder / "contexts/tls" / digest / "docker", is_verified)
+        address = str(endpoint["Host"])
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        hint = "choose one of `docker context ls`"
+        raise InfraError(f"Docker context {name!r} is not in {folder}; {hint}") from error
+    is_verified = not endpoint.get("SkipTLSVerify")
+    tls = _encryption(folder / "contexts/tls" / digest / "docker", is_verified)
+    return {"base_url": address, **tls}
 
 
 def _current_context(folder: Path) -> Any:
@@ -107,13 +107,16 @@ def engine_errors(action: str) -> Iterator[None]:
         is_client_error = type(error).__module__.startswith(("docker.", "requests.", "urllib3."))
         if not is_client_error and not isinstance(error, OSError):
             raise
-        # The daemon's own words, where there are any.
-        words = str(getattr(error, "explanation", "") or error).split()
-        text = " ".join(words) or type(error).__name__
-        message = text[:300]
-        if system := _SYSTEM_MESSAGE.search(text):
-            message = system[1] or system[2]
-        raise InfraError(f"{action}: {message}") from error
+        raise InfraError(f"{action}: {_message(error)}") from error
+
+
+def _message(error: Exception) -> str:
+    """Return the daemon's own words or those of the system, where there are any."""
+    words = str(getattr(error, "explanation", "") or error).split()
+    text = " ".join(words) or type(error).__name__
+    if system := _SYSTEM_MESSAGE.search(text):
+        return system[1] or system[2]
+    return text[:300]
 
 
 def stream_socket(attached: Any) -> socket.socket:
@@ -233,12 +236,11 @@ def end_of_container(api: Any, container: str, log: str) -> tuple[Ended, str]:
     if not code:
         return Ended.EXITED, problem
     state = api.inspect_container(container)["State"]
-    if state.get("OOMKilled"):
+    if state["OOMKilled"]:
         return Ended.OUT_OF_MEMORY, problem
-    error = state.get("Error", "")
-    if error or _killed_through_engine(api, container, state, waiting_since):
-        text = f"exit {code} {error}"
-        raise InfraError(f"the container was stopped from outside ({text})".rstrip())
+    if state["Error"] or _killed_through_engine(api, container, state, waiting_since):
+        reason = f"exit {code} {state['Error']}".rstrip()
+        raise InfraError(f"the container was stopped from outside ({reason})")
     return Ended.EXITED, problem
 
 
@@ -254,11 +256,7 @@ def _killed_through_engine(
     finished = datetime.fromisoformat(state["FinishedAt"]).timestamp()
     # The daemon, whose clock may be another, records the kill just after the container has ended.
     until = finished + (time.monotonic() - waiting_since) + 1
-    events = api.events(
-        since=f"{started:.3f}",
-        until=f"{until:.3f}",
-        filters={"container": container, "event": ["kill", "remove"]},
-        decode=True,
-    )
+    kills = {"container": container, "event": ["kill", "remove"]}
+    events = api.events(since=f"{started:.3f}", until=f"{until:.3f}", filters=kills, decode=True)
     with contextlib.closing(events):
-        return any(True for _ in events)
+        return next(events, None) is not None

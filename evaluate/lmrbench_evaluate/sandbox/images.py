@@ -122,15 +122,10 @@ def _follow(lines: Iterable[Mapping[str, Any]], action: str) -> None:
         if "error" in line:
             before = " | ".join(recent)[-400:]
             raise InfraError(f"{action} failed: {line['error']} (after: {before})")
-        text = _step(line)
+        if "id" in line:  # the progress of one layer
+            continue
+        text = str(line.get("stream") or line.get("status") or "").strip()
         if text and text not in recent:
             recent.append(text)
             if "status" in line or text.startswith("Step "):
                 _log.info("  %s", text)
-
-
-def _step(line: Mapping[str, Any]) -> str:
-    """Return the text of a line, unless it is the progress of one layer."""
-    if line.get("stream"):
-        return str(line["stream"]).strip()
-    return "" if "id" in line else str(line.get("status", "")).strip()

@@ -120,14 +120,19 @@ class Zygote(ABC):
             watch = self.watch(limits)
             stdout, log, ended = collect_output(self._read_job, meter, limits, watch)
             duration_s = meter.elapsed()
-            if ended is not Ended.EXITED and not self.runs_in_place:
-                self.send(b"{}\n")
-                self._read_until(lambda: job.has_ended, END_S)
+            if ended is not Ended.EXITED:
+                self._end_job()
         problem = f"{ended}: {(log or self._errors).strip()[-300:]}"
         if ended is Ended.EXITED:
             ended, problem = self._end_of_job(log, problem)
         outcome = make_outcome(stdout, log, ended, duration_s, meter.cpu, problem)
         return outcome, job.has_ended and not job.kills
+
+    def _end_job(self) -> None:
+        """End a job that has reached a limit; one in place ends with its container."""
+        if not self.runs_in_place:
+            self.send(b"{}\n")
+            self._read_until(lambda: self.job.has_ended, END_S)
 
     def _end_of_job(self, log: str, problem: str) -> tuple[Ended, str]:
         """Return how a job ended whose output has ended, and a line about it."""
@@ -172,20 +177,23 @@ class Zygote(ABC):
     def _read_messages(self) -> Iterator[tuple[bool, bytes]]:
         """Note what the zygote reports; yield the output of the job."""
         while message := _take_message(self._buffer):
-            kind, numbers, data = message
-            if kind == "started":
-                self._uncounted_s = self.cpu_seconds() - numbers[0] / 1e9
-            elif kind == "begin":
-                # To ask the backend for each answer would take most of the answer's own time.
-                self.job.cpu_before_s = numbers[0] / 1e9 + (self._uncounted_s or 0.0)
-                if self.runs_in_place:
-                    yield True, bytes(self._buffer)
-                    self._buffer.clear()
-            elif kind == "end":
-                self.job.kills, self.job.status = numbers
-                self.job.has_ended = True
+            if message.kind in ("out", "log"):
+                yield message.kind == "out", message.data
             else:
-                yield kind == "out", data
+                self._note(message.kind, message.numbers)
+            if message.kind == "begin" and self.runs_in_place:  # the rest is output
+                yield True, bytes(self._buffer)
+                self._buffer.clear()
+
+    def _note(self, event: str, numbers: list[int]) -> None:
+        if event == "started":
+            self._uncounted_s = self.cpu_seconds() - numbers[0] / 1e9
+        elif event == "begin":
+            # To ask the backend for each answer would take most of the answer's own time.
+            self.job.cpu_before_s = numbers[0] / 1e9 + (self._uncounted_s or 0.0)
+        elif event == "end":
+            self.job.kills, self.job.status = numbers
+            self.job.has_ended = True
 
 
 class _Message(NamedTuple):
