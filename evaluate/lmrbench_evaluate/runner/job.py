@@ -35,23 +35,28 @@ def run_job(answer: Answer, stdout: int, stderr: int) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(stdout, 1)
     os.dup2(stderr, 2)
-    size = os.fstat(answer.workspace).st_size
-    unpack(os.pread(answer.workspace, size, 0), answer.work)
+    with open(answer.workspace, "rb") as workspace:
+        workspace.seek(0)
+        unpack(workspace.read(), answer.work)
     close_all_but({0, 1, 2, *cgroup.files()})
     for name, value in answer.rlimits.items():
         runner.set_limit(getattr(resource, name), value, value)
-    for variable, name in (("HOME", "home"), ("TMPDIR", "tmp")):
-        folder = os.path.join(answer.work, name)
-        os.environ[variable] = folder
-        os.mkdir(folder)
+    make_folder("HOME", f"{answer.work}/home")
+    make_folder("TMPDIR", f"{answer.work}/tmp")
     runner.main(answer.work, together.run_all)
+
+
+def make_folder(variable: str, path: str) -> None:
+    """Make a folder and set the variable that names it."""
+    os.mkdir(path)
+    os.environ[variable] = path
 
 
 def unpack(content: bytes, work: str) -> None:
     """Write the files of the workspace."""
     with tarfile.open(fileobj=io.BytesIO(content)) as tar:
         for member in tar:
-            path = os.path.join(work, member.name)
+            path = f"{work}/{member.name}"
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "wb") as file:
                 file.write(content[member.offset_data : member.offset_data + member.size])

@@ -70,20 +70,14 @@ class Place(NamedTuple):
     """The folders of a job."""
 
     work: str
-
-    @property
-    def repo(self) -> str:
-        """The rebuilt repository."""
-        return os.path.join(self.work, "repo")
-
-    @property
-    def cases(self) -> str:
-        """The file of the cases."""
-        return os.path.join(self.work, "tests", "cases.py")
+    repo: str
+    """The rebuilt repository."""
+    cases: str
+    """The file of the cases."""
 
 
 #: Set by `main`.
-place = Place("/work")
+place = Place("/work", "/work/repo", "/work/tests/cases.py")
 PRELOADED = ("numpy", "torch", "pandas", "scipy", "sklearn")
 #: Submodules too: `from scipy import stats` costs every child most of a second otherwise. Not
 #: `__main__` and other private modules: the text is a candidate's, and only imports may happen.
@@ -108,7 +102,7 @@ _HEAD = re.compile(rb"(output|raised|listing) (\d{1,9})\n")
 def main(work: str, run_together: Produce) -> None:
     """Run the plan of a work folder; `run_together` runs several cases in one process."""
     global place
-    place = Place(work)
+    place = Place(work, f"{work}/repo", f"{work}/tests/cases.py")
     started = spent()
     plan = take_plan()
     set_dumpable(0)
@@ -158,11 +152,7 @@ def set_dumpable(value: int) -> None:
 
 def load_libraries(threads: int) -> None:
     """Import the large libraries that the repository or the cases import, once for all children."""
-    sys.dont_write_bytecode = True
-    for library in ("OMP", "MKL", "OPENBLAS"):
-        os.environ[f"{library}_NUM_THREADS"] = str(threads)
-    # A sandbox may have fewer cores than the threads that tested code asks for; they must not spin.
-    os.environ["OMP_WAIT_POLICY"] = "passive"
+    set_variables(threads)
     stop = spent() + PRELOAD_S
     for module, name in sorted(find_imports()):
         # The name is a function, say, or does not exist; the child reports real errors.
@@ -173,6 +163,15 @@ def load_libraries(threads: int) -> None:
                 importlib.import_module(f"{module}.{name}")
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)
+
+
+def set_variables(threads: int) -> None:
+    """Set the number of threads of libraries that are not loaded yet."""
+    sys.dont_write_bytecode = True
+    for library in ("OMP", "MKL", "OPENBLAS"):
+        os.environ[f"{library}_NUM_THREADS"] = str(threads)
+    # A sandbox may have fewer cores than the threads that tested code asks for; they must not spin.
+    os.environ["OMP_WAIT_POLICY"] = "passive"
 
 
 def find_imports() -> set[tuple[str, str]]:
@@ -462,7 +461,7 @@ def collect(pid: int, result_fd: int, log_fd: int, stream: int) -> tuple[bytearr
         has_ended = is_gone if result_fd not in ready else not read_some(result_fd, result)
         if has_ended:
             break
-        is_gone = is_gone or exited(pid)
+        is_gone = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     for _ in range(_LAST_READS):
         if not read_log(log_fd, log):
             break
@@ -485,10 +484,6 @@ def read_log(pipe: int, log: bytearray) -> bool:
     if len(log) > 4 * LOG_BYTES:
         del log[LOG_BYTES:-LOG_BYTES]
     return has_more
-
-
-def exited(pid: int) -> bool:
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def end(pid: int) -> int:

@@ -92,12 +92,7 @@ def end_other_processes() -> None:
 
 def restore(state: State) -> None:
     """Forget the modules of the repository, and undo global settings that cases change."""
-    new = []
-    for name in reversed(sys.modules):
-        if name == state.last_module:
-            break
-        new.append(name)
-    for name in new:
+    for name in _modules_after(state.last_module):
         if _is_of_repository(name):
             del sys.modules[name]
     sys.path[:] = state.path
@@ -108,6 +103,15 @@ def restore(state: State) -> None:
         _restore_torch(torch)
     if numpy := sys.modules.get("numpy"):
         numpy.seterr(divide="warn", over="warn", under="ignore", invalid="warn")
+
+
+def _modules_after(last: str) -> list[str]:
+    new = []
+    for name in reversed(sys.modules):
+        if name == last:
+            break
+        new.append(name)
+    return new
 
 
 def _is_of_repository(name: str) -> bool:

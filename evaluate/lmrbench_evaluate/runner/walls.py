@@ -108,6 +108,10 @@ def _enter_user_namespace() -> None:
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
     _check(_libc.unshare(_NEWNS), "unshare")
     _make_mounts_private()
+    _mount_proc()
+
+
+def _mount_proc() -> None:
     _mount("proc", "/proc", flags=_NOSUID | _NODEV | _NOEXEC)
 
 
@@ -144,15 +148,20 @@ def _build(walls: Walls) -> None:
     _check(_libc.unshare(_NEWNS | _NEWNET | _NEWIPC | _NEWCGROUP), "unshare")
     _make_mounts_private()
     _make_mounts_read_only()
-    _mount("proc", "/proc", flags=_NOSUID | _NODEV | _NOEXEC)
-    terminals = "newinstance,ptmxmode=0666,mode=620,max=64"
-    _mount("devpts", "/dev/pts", terminals, flags=_NOSUID | _NOEXEC)
+    _mount_own(walls.disk_mb)
     for path in (*_COVERED, *MASKED):
         _cover(path)
-    for path in ("/tmp", "/work"):
-        _mount("tmpfs", path, f"size={walls.disk_mb}m,mode=1777", flags=_NOSUID | _NODEV)
     _give_up_rights(walls.user)
     restrict(walls.program)
+
+
+def _mount_own(disk_mb: int) -> None:
+    """Mount what no other job sees."""
+    _mount_proc()
+    terminals = "newinstance,ptmxmode=0666,mode=620,max=64"
+    _mount("devpts", "/dev/pts", terminals, flags=_NOSUID | _NOEXEC)
+    for path in ("/tmp", "/work"):
+        _mount("tmpfs", path, f"size={disk_mb}m,mode=1777", flags=_NOSUID | _NODEV)
 
 
 def _make_mounts_private() -> None:

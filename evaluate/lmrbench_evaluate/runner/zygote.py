@@ -132,17 +132,22 @@ def load(modules: list[str], required: list[str]) -> bool:
     _tried.update(new)
     gc.disable()  # which takes a fourteenth of the time of an import
     for name in new:
-        try:
-            importlib.import_module(name)
-        except (Exception, SystemExit) as error:
-            # Others are functions, say, or not needed by the repository; the job reports errors.
-            if name in required:
-                sys.exit(f"cannot import {name}: {type(error).__name__}: {error}")
+        try_import(name, name in required)
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)
     gc.freeze()  # collections in jobs would copy memory that they share with this process
     gc.enable()
     return True
+
+
+def try_import(name: str, is_required: bool) -> None:
+    """Import a library, if there is one of this name."""
+    try:
+        importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        # Others are functions, say, or not needed by the repository; the job reports errors.
+        if is_required:
+            sys.exit(f"cannot import {name}: {type(error).__name__}: {error}")
 
 
 def collapse() -> None:

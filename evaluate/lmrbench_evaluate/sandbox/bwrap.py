@@ -53,7 +53,11 @@ _KERNEL = (5, 14)
 _FIRST_USER = 1_500_000_000
 _USERS = 2**24
 #: What root's zygotes need to build walls; those of an ordinary user have no capability.
-_CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN", "SETUID", "SETGID", "SETPCAP", "KILL")
+_CAPABILITIES = [
+    *("--cap-drop", "ALL"),
+    *("--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_NET_ADMIN", "--cap-add", "CAP_KILL"),
+    *("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"),
+]
 _NAMESPACES = [
     "--unshare-ipc",
     "--unshare-pid",
@@ -87,7 +91,8 @@ class BwrapSandbox(ChildSandbox):
             filter_program()
         except OSError as error:
             raise InfraError(str(error)) from error
-        self._options = [program, *_rights(), *_NAMESPACES, *_PROCESS, *system_mounts(benchmark)]
+        rights = _CAPABILITIES if os.geteuid() == 0 else _USER_NAMESPACE
+        self._options = [program, *rights, *_NAMESPACES, *_PROCESS, *system_mounts(benchmark)]
         #: Options by identity, as found by `prepare`.
         self._packages: dict[str, list[str]] = {}
         #: Names of libraries by identity, likewise.
@@ -144,16 +149,6 @@ class _BwrapZygote(ChildZygote):
         # The kernel counts an ordinary user's zygote with its job.
         more = OWN_PROCESSES if os.geteuid() != 0 else 0
         return {**super().rlimits(limits), "RLIMIT_NPROC": limits.processes + more}
-
-
-def _rights() -> list[str]:
-    """Return bwrap's options for the rights of a zygote."""
-    if os.geteuid() != 0:
-        return _USER_NAMESPACE
-    options = ["--cap-drop", "ALL"]
-    for name in _CAPABILITIES:
-        options += ["--cap-add", f"CAP_{name}"]
-    return options
 
 
 def _writable_parts(limits: Limits) -> list[str]:

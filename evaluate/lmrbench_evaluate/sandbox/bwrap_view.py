@@ -38,12 +38,15 @@ def system_mounts(own: Path | None = None) -> list[str]:
     python = Path(os.path.realpath(_interpreter()))
     folders = _visible_folders(python)
     options = []
-    for folder in folders:
-        options += _show(folder)
-    for path in map(Path, (*_ROOT_FOLDERS, *_OTHER_FILES)):
+    for path in folders:
+        options += _show(path)
+    for path in map(Path, _ROOT_FOLDERS):
         if path.is_symlink():
             options += _link(path, os.readlink(path))
         elif path.exists():
+            options += _show(path)
+    for path in map(Path, _OTHER_FILES):
+        if path.exists():
             options += _show(path)
     for path in _hidden(folders, own):
         options += ["--tmpfs", str(path), "--remount-ro", str(path)]

@@ -30,7 +30,7 @@ from lmrbench_data.base.errors import InfraError
 from ..runner import source, zygote_arguments, zygote_program
 from ..runner.seccomp import NEEDED_FOR_WALLS, OWNERLESS, REFUSED
 from ..runner.walls import MASKED
-from .base import PYTHON_OPTIONS, Ended, Limits, Pieces
+from .base import PYTHON_OPTIONS, START_S, Ended, Limits, Pieces
 from .docker_client import (
     RUN_LABEL,
     StreamReader,
@@ -41,7 +41,6 @@ from .docker_client import (
     engine_errors,
     remove,
     remove_all,
-    send,
 )
 from .images import ensure_image, layers_digest
 from .zygote import OWN_PROCESSES, WORK, ZYGOTE_ENVIRONMENT, GoneError, Zygote
@@ -135,9 +134,9 @@ class DockerSandbox(ZygoteSandbox):
         with (
             self.container(image, limits, host=host, **options) as (api, container),
             attached(api, container) as connection,
-            _Probe(self, image) as probe,
+            contextlib.ExitStack() as ends,
         ):
-            zygote = _ContainerZygote(api, container, connection, probe)
+            zygote = _ContainerZygote(self, image, api, container, connection, ends)
             zygote.runs_in_place = not is_shared
             with engine_errors("Docker engine"):
                 api.start(container)
@@ -227,17 +226,29 @@ class _ContainerZygote(Zygote):
     """A zygote in a container."""
 
     def __init__(
-        self, api: Any, container: str, connection: socket.socket, probe: "_Probe"
+        self,
+        sandbox: DockerSandbox,
+        image: str,
+        api: Any,
+        container: str,
+        connection: socket.socket,
+        ends: contextlib.ExitStack,
     ) -> None:
         super().__init__()
+        self._sandbox = sandbox
+        self._image = image
         self._api = api
         self._container = container
         self._connection = connection
         self._reader = StreamReader(connection)
-        self._probe = probe
+        self._ends = ends
+        self._probe = ""
 
     def send(self, data: bytes) -> None:
-        send(self._connection, data)
+        # A container that has ended does not read, and its state gives the reason.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self._connection.settimeout(START_S)
+            self._connection.sendall(data)
 
     @engine_errors("Docker engine")
     def read(self, timeout_s: float) -> Pieces | None:
@@ -247,45 +258,31 @@ class _ContainerZygote(Zygote):
     def cpu_seconds(self) -> float:
         return cpu_seconds(self._api, self._container)
 
-    def offered_share(self, seconds: float) -> float:
-        return self._probe.offered_share(seconds)
-
-    @engine_errors("Docker engine")
-    def describe_end(self, errors: str) -> tuple[Ended, str]:
-        return end_of_container(self._api, self._container, errors)
-
-
-class _Probe(contextlib.ExitStack):
-    """Spins in a container of its own, made on first use, which no run can affect."""
-
-    def __init__(self, sandbox: DockerSandbox, image: str) -> None:
-        super().__init__()
-        self._sandbox = sandbox
-        self._image = image
-        self._started: tuple[Any, str] | None = None
-
     @engine_errors("Docker engine")
     def offered_share(self, seconds: float) -> float:
-        """Spin for some seconds and return the share of a processor that the probe got."""
-        if self._started is None:
-            self._started = self._start()
-        api, container = self._started
+        """Spin in a container of its own, made on first use, which no run can affect."""
+        api = self._api
+        if not self._probe:
+            self._probe = self._create_probe()
+            api.start(self._probe)
         command = ["python", "-I", "-S", "-c", source("probe.py"), str(seconds)]
-        output = api.exec_start(api.exec_create(container, command, user=USER)["Id"])
+        output = api.exec_start(api.exec_create(self._probe, command, user=USER)["Id"])
         try:
             return float(output)
         except ValueError:
             problem = repr(output[-200:])
             raise InfraError(f"the machine's load cannot be measured: {problem}") from None
 
-    def _start(self) -> tuple[Any, str]:
+    def _create_probe(self) -> str:
         command = ["python", "-I", "-S", "-c", "import time; time.sleep(1e6)"]
         made = self._sandbox.container(
             self._image, _PROBE_LIMITS, host={}, command=command, network_disabled=True
         )
-        api, container = self.enter_context(made)
-        api.start(container)
-        return api, container
+        return self._ends.enter_context(made)[1]
+
+    @engine_errors("Docker engine")
+    def describe_end(self, errors: str) -> tuple[Ended, str]:
+        return end_of_container(self._api, self._container, errors)
 
 
 def tmpfs_options(limits: Limits) -> str:

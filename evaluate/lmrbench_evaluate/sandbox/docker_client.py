@@ -19,7 +19,7 @@ from typing import Any
 
 from lmrbench_data.base.errors import InfraError
 
-from .base import START_S, Ended, Pieces
+from .base import Ended, Pieces
 
 RUN_LABEL = "lmrbench.run"
 #: Timeout of one request. A daemon that is gone refuses at once; a busy machine takes its time.
@@ -90,8 +90,7 @@ def _encryption(folder: Path, is_verified: bool) -> dict[str, Any]:
     files = {path.stem: str(path) for path in folder.glob("*.pem")}
     if is_verified and not files:
         return {}
-    has_certificate = "cert" in files and "key" in files
-    certificate = (files["cert"], files["key"]) if has_certificate else None
+    certificate = (files["cert"], files.get("key", "")) if "cert" in files else None
     tls = TLSConfig(client_cert=certificate, ca_cert=files.get("ca"), verify=is_verified)
     return {"tls": tls}
 
@@ -141,13 +140,6 @@ def attached(api: Any, container: str) -> Iterator[socket.socket]:
         yield connection
 
 
-def send(connection: socket.socket, data: bytes) -> None:
-    """Send data; a container that has ended does not read, and its state gives the reason."""
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        connection.settimeout(START_S)
-        connection.sendall(data)
-
-
 class StreamReader:
     """Splits one connection into pieces of stdout and stderr."""
 
@@ -182,24 +174,29 @@ class StreamReader:
 
     def _take_pieces(self) -> Iterator[tuple[bool, bytes]]:
         while self._buffer:
-            if not self._rest_of_frame:
-                if len(self._buffer) < _HEADER_BYTES:
-                    return
-                self._is_stdout = self._buffer[0] == _STDOUT
-                self._rest_of_frame = int.from_bytes(self._buffer[4:_HEADER_BYTES], "big")
-                del self._buffer[:_HEADER_BYTES]
+            if not self._rest_of_frame and not self._take_header():
+                return
             data = bytes(self._buffer[: self._rest_of_frame])
             del self._buffer[: len(data)]
             self._rest_of_frame -= len(data)
             if data:
                 yield self._is_stdout, data
 
+    def _take_header(self) -> bool:
+        """Start a frame; return False if its header is not complete."""
+        if len(self._buffer) < _HEADER_BYTES:
+            return False
+        self._is_stdout = self._buffer[0] == _STDOUT
+        self._rest_of_frame = int.from_bytes(self._buffer[4:_HEADER_BYTES], "big")
+        del self._buffer[:_HEADER_BYTES]
+        return True
+
 
 def cpu_seconds(api: Any, container: str) -> float:
     """Return the CPU seconds of all processes of a container so far; 0 if they are unknown."""
     # From API 1.41 on a daemon can answer at once; older ones first measure for a second or two.
-    version = tuple(int(part) for part in api.api_version.split("."))
-    at_once = {"one_shot": True} if version >= (1, 41) else {}
+    _, minor = api.api_version.split(".")
+    at_once = {"one_shot": True} if int(minor) >= 41 else {}
     usage = api.stats(container, stream=False, **at_once).get("cpu_stats", {}).get("cpu_usage", {})
     return float(usage.get("total_usage", 0)) / 1e9
 
