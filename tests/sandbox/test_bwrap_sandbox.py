@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -60,14 +59,10 @@ def test_loader_of_the_interpreter_is_among_the_files_shown(tmp_path: Path, monk
     """On ARM, it is outside the folder of libraries; without it, no program starts."""
     (tmp_path / "usr-lib").mkdir()
     (tmp_path / "lib").symlink_to("usr-lib")
-    name = f"{tmp_path}/lib/ld-linux-aarch64.so.1\0".encode()
-    header = b"\x7fELF\x02\x01" + bytes(26) + struct.pack("<Q14xHH6x", 64, 56, 2)
-    table = struct.pack("<56x2I4Q16x", 3, 4, 64 + 2 * 56, 0, 0, len(name))
-    (tmp_path / "python3").write_bytes(header + table + name)
-    monkeypatch.setattr(sys, "_base_executable", str(tmp_path / "python3"), raising=False)
-    loader = str(tmp_path / "usr-lib" / "ld-linux-aarch64.so.1")
-    words = bwrap_view.system_mounts()
-    assert ("--ro-bind", loader, loader) in zip(words, words[1:], words[2:], strict=False)
+    loader = tmp_path / "usr-lib" / "ld-linux-aarch64.so.1"
+    loader.touch()
+    monkeypatch.setattr(bwrap_view, "_LOADERS", tmp_path / "lib")
+    assert f" --ro-bind {loader} {loader} " in " ".join(bwrap_view.system_mounts())
 
 
 def test_kernel_refuses_leaks_between_runs(bwrap_sandbox: Sandbox) -> None:

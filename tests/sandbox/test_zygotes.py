@@ -3,7 +3,9 @@
 That nothing of one answer reaches another is tested with the exploits (`test_exploit_colluding_answers`).
 """
 
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -104,52 +106,47 @@ def test_zygote_that_was_killed_is_replaced(counted: Counted, toy_row: dict[str,
     assert sandbox.name == "bwrap" or containers_of(sandbox.run_id) == []
 
 
-@pytest.mark.docker
-def test_machine_that_refuses_walls_gives_each_answer_a_container(
-    toy_row: dict[str, Any], docker_sandbox: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.fixture
+def untried(docker_sandbox: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A sandbox in Docker that has not tried walls in any image."""
     monkeypatch.setattr(type(docker_sandbox), "_refusals", {})
     with type(docker_sandbox)() as sandbox:
-        with monkeypatch.context() as patch:  # the container's own filter refuses what builds walls
-            patch.setattr("lmrbench_evaluate.sandbox.docker.NEEDED_FOR_WALLS", ())
-            sandbox.prepare(toy_row["docker_image"])
-        assert sandbox.isolation == "container"
-        assert "each answer gets a container (`--isolation container`), which is slower: " in caplog.text
-        assert attempt_in(sandbox, toy_row)(TOY_ANSWER).status is Status.PASSED
+        yield sandbox
+
+
+@pytest.mark.docker
+def test_machine_that_refuses_walls_gives_each_answer_a_container(
+    toy_row: dict[str, Any], untried: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with monkeypatch.context() as patch:  # the container's own filter refuses what builds walls
+        patch.setattr("lmrbench_evaluate.sandbox.docker.NEEDED_FOR_WALLS", ())
+        untried.prepare(toy_row["docker_image"])
+    assert untried.isolation == "container"
+    assert "each answer gets a container (`--isolation container`), which is slower: " in caplog.text
+    assert attempt_in(untried, toy_row)(TOY_ANSWER).status is Status.PASSED
 
 
 @pytest.mark.docker
 def test_engine_that_failed_for_a_moment_changes_no_isolation(
-    toy_row: dict[str, Any], docker_sandbox: Any, monkeypatch: pytest.MonkeyPatch
+    toy_row: dict[str, Any], untried: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type(docker_sandbox), "_refusals", {})
-    with type(docker_sandbox)() as sandbox:
-        with monkeypatch.context() as patch:
-            patch.setattr(sandbox, "container", fail)
-            sandbox.prepare(toy_row["docker_image"])
-        assert attempt_in(sandbox, toy_row)(TOY_ANSWER).status is Status.PASSED
-        assert sandbox.isolation == "shared"
-
-
-def fail(*_: Any, **options: Any) -> NoReturn:
-    raise InfraError("Docker engine: try again")
+    with monkeypatch.context() as patch:
+        patch.setattr(untried, "container", Mock(side_effect=InfraError("Docker engine: try again")))
+        untried.prepare(toy_row["docker_image"])
+    assert attempt_in(untried, toy_row)(TOY_ANSWER).status is Status.PASSED
+    assert untried.isolation == "shared"
 
 
 @pytest.mark.docker
 def test_an_engine_that_fails_during_a_run_is_an_infra_error(
-    toy_row: dict[str, Any], docker_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    toy_row: dict[str, Any], untried: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The client's own error reached the caller when the engine could not start the probe of a busy machine."""
-
     monkeypatch.setattr("lmrbench_evaluate.verdict.evaluator.INFRA_TRIES", 1)
-    with type(docker_sandbox)() as sandbox:
-        sandbox.prepare(toy_row["docker_image"])
-
-        def refuse(*_: object, **options: object) -> NoReturn:
-            raise APIError("500 Server Error", explanation="fork/exec: resource temporarily unavailable")
-
-        monkeypatch.setattr("docker.APIClient.exec_create", refuse)
-        verdict = attempt_in(sandbox, toy_row)("import time\ntime.sleep(5)\n" + TOY_ANSWER, timeout_s=2)
+    untried.prepare(toy_row["docker_image"])
+    refusal = APIError("500 Server Error", explanation="fork/exec: resource temporarily unavailable")
+    monkeypatch.setattr("docker.APIClient.exec_create", Mock(side_effect=refusal))
+    verdict = attempt_in(untried, toy_row)("import time\ntime.sleep(5)\n" + TOY_ANSWER, timeout_s=2)
     assert verdict.status is Status.INFRA_ERROR
     assert "Docker engine: fork/exec: resource temporarily unavailable" in verdict.reason()
 

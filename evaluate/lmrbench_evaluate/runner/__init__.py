@@ -1,11 +1,12 @@
-"""The program that runs inside every sandbox, as text; the harness imports only lists from `seccomp.py` and `walls.py`.
+"""The program that runs inside every sandbox, as text.
 
-A *zygote* (`zygote.py`) loads libraries and forks a *job* for each answer, behind walls where answers share the sandbox
-(`walls.py`, `seccomp.py`). The job unpacks the workspace (`job.py`) and becomes its runner (`runner.py`), which
-forks a child for each case, or one child for all of them (`together.py`). `encoding.py` turns outputs into bytes,
-`cgroup.py` reads counters of the kernel, and cases import `lmrbench_cases.py`. `probe.py` measures the machine in a
-sandbox of its own. All need Python 3.11 and the standard library; they use torch, NumPy and pandas only where the task
-does.
+A *zygote* (`zygote.py`) loads libraries and forks a *job* for each answer, behind walls where
+answers share the sandbox (`walls.py`, `seccomp.py`). The job unpacks the workspace (`job.py`) and
+becomes its runner (`runner.py`), which forks a child for each case, or one child for all of them
+(`together.py`). `encoding.py` turns outputs into bytes, `cgroup.py` reads counters of the kernel,
+and cases import `lmrbench_cases.py`. `probe.py` measures the machine in a sandbox of its own. All
+need Python 3.11 and the standard library; they use torch, NumPy and pandas only where the task
+does. The harness imports only lists from `seccomp.py` and `walls.py`.
 """
 
 import hashlib
@@ -26,8 +27,9 @@ _FILES = (
     "job.py",
     "zygote.py",
 )
-#: Reads as many bytes of stdin as its argument says and none of the messages after them; loads the modules that they
-#: hold as JSON (name → source), and starts the last one. As an argument, the program would fill the output of `ps`.
+#: Reads as many bytes of stdin as its argument says and none of the messages after them; loads the
+#: modules that they hold as JSON (name → source), and starts the last one. As an argument, the
+#: program would fill the output of `ps`.
 _LOADER = """
 import json, os, sys, types
 program = b""
@@ -66,7 +68,7 @@ def zygote_message(
 
 
 def one_answer(workspace: bytes, modules: Sequence[str], work: str) -> tuple[list[str], bytes]:
-    """Return the arguments for Python and all of its stdin that run one answer in a container of another engine.
+    """Return Python's arguments and stdin that run one answer in a container of another engine.
 
     Its output follows a line of stdout that begins with `begin`.
     """

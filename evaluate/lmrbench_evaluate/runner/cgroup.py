@@ -1,4 +1,4 @@
-"""Counters of the container's cgroup: processes that the kernel killed for lack of memory, and CPU time.
+"""Counters of the container's cgroup: CPU time, and processes killed for lack of memory.
 
 Their files are opened before a wall hides them. Tested code must not inherit them (`close`).
 """
@@ -23,19 +23,19 @@ def close() -> None:
 
 
 def oom_kills() -> int:
-    """Return the number of processes that the kernel has killed for lack of memory; 0 if no cgroup counts them."""
-    return max(0, _number(rb"^oom_kill (\d+)$"))
+    """Return how many processes the kernel has killed for lack of memory; 0 if unknown."""
+    return _number(rb"^oom_kill (\d+)$") or 0
 
 
-def cpu_nanoseconds() -> int:
-    """Return the CPU time of the cgroup so far; -1 if there is none."""
+def cpu_nanoseconds() -> int | None:
+    """Return the CPU time of the cgroup so far; None if it is unknown."""
     microseconds = _number(rb"^usage_usec (\d+)$")
-    return 1000 * microseconds if microseconds >= 0 else _number(rb"\A(\d+)$")
+    return _number(rb"\A(\d+)$") if microseconds is None else 1000 * microseconds
 
 
-def _number(pattern: bytes) -> int:
-    """Return the first number of this pattern in the files; -1 if there is none."""
+def _number(pattern: bytes) -> int | None:
+    """Return the first number of this pattern in the files."""
     for file in _open:
         if match := re.search(pattern, os.pread(file, 4096, 0), re.MULTILINE):
             return int(match[1])
-    return -1
+    return None

@@ -1,27 +1,32 @@
-"""Turn the outputs of a case into bytes: one line of JSON (the tree), then the arrays as `.npy` one after another.
+"""Turn the outputs of a case into bytes: one line of JSON (the tree), then the arrays as `.npy`.
 
-This file runs inside the sandbox, in the process of the tested code. It decides nothing; `verdict/decode.py` reads its
-bytes outside and trusts none of them. Node forms of the tree:
+This file runs inside the sandbox, in the process of the tested code. It decides nothing;
+`verdict/decode.py` reads its bytes outside and trusts none of them. Node forms of the tree:
 
-    null true false "text"            {"int": "7"}  {"float": hex}  {"complex": [hex, hex]}  {"bytes": base64}
-    {"list": [...]} {"tuple": [...]} {"set": [...]}  {"dict": [[key, value], ...]}
-    {"tensor": i, "dtype": "float32"}  {"array": i}   i: index into the .npy files
+    null true false "text"            {"int": "7"}  {"float": hex}  {"complex": [hex, hex]}
+    {"bytes": base64}                 {"list": [...]}  {"tuple": [...]}  {"set": [...]}
+    {"dict": [[key, value], ...]}     {"tensor": i, "dtype": "float32"}  {"array": i}
     {"objects": [...], "shape": [...]}                a NumPy array of Python objects
-    {"series": {"name", "index", "values", "dtype"}}  {"frame": {"columns": [...], "index", "series": [...]}}
+    {"series": {"name", "index", "values", "dtype"}}
+    {"frame": {"columns": [...], "index", "series": [...]}}
+
+where i is an index into the .npy files.
 """
 
 import base64
 import io
 import json
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 MAX_DEPTH = 40
 #: NumPy's extended precision, which differs between processors → the type that stands for it.
 EXTENDED = {"g": "<f8", "G": "<c16"}
+Node = dict[str, Any]
 
 
-class UnsupportedOutput(TypeError):
+class UnsupportedOutputError(TypeError):
     """A case returned something that is neither data nor a container of data."""
 
 
@@ -29,110 +34,140 @@ def encode(value: Any) -> bytes:
     """Return a nested value as bytes.
 
     Raises:
-        UnsupportedOutput: an object of another type, or nesting deeper than MAX_DEPTH.
+        UnsupportedOutputError: an object of another type, or nesting deeper than MAX_DEPTH.
     """
-    arrays: list[bytes] = []
-    tree = _node(value, arrays, 0)
-    header = json.dumps({"tree": tree, "arrays": [len(array) for array in arrays]})
-    return header.encode("ascii") + b"\n" + b"".join(arrays)
+    encoder = _Encoder()
+    tree = encoder.node(value)
+    sizes = [len(array) for array in encoder.arrays]
+    header = json.dumps({"tree": tree, "arrays": sizes})
+    return header.encode("ascii") + b"\n" + b"".join(encoder.arrays)
 
 
-def _node(value: Any, arrays: list[bytes], depth: int) -> Any:
-    if depth > MAX_DEPTH:
-        raise UnsupportedOutput(f"output nested deeper than {MAX_DEPTH}")
-    if value is None or value is True or value is False:
+class _Encoder:
+    """Makes the nodes of a value; calls base classes' methods, so overridden ones do not count."""
+
+    def __init__(self) -> None:
+        self.arrays: list[bytes] = []
+        self._depth = 0
+        self._numpy = sys.modules.get("numpy")
+        self._torch = sys.modules.get("torch")
+        self._pandas = sys.modules.get("pandas")
+
+    def node(self, value: Any) -> Any:
+        """Return the node of a value."""
+        if self._depth > MAX_DEPTH:
+            raise UnsupportedOutputError(f"output nested deeper than {MAX_DEPTH}")
+        if self._numpy and isinstance(value, self._numpy.generic):
+            value = _without_numpy(self._numpy, value)
+        if value is None or value is True or value is False:
+            return value
+        if isinstance(value, str):
+            return str.__str__(value)
+        self._depth += 1
+        node = _number(value) or self._container(value) or self._of_library(value)
+        self._depth -= 1
+        if node is None:
+            kind = type(value)
+            raise UnsupportedOutputError(f"output of type {kind.__module__}.{kind.__qualname__}")
+        return node
+
+    def _nodes(self, values: Iterable[Any]) -> list[Any]:
+        return [self.node(value) for value in values]
+
+    def _container(self, value: Any) -> Node | None:
+        if isinstance(value, (bytes, bytearray)):
+            return {"bytes": base64.b64encode(bytes(value)).decode("ascii")}
+        if isinstance(value, list):
+            return {"list": self._nodes(list.__iter__(value))}
+        if isinstance(value, tuple):
+            return {"tuple": self._nodes(tuple.__iter__(value))}
+        if isinstance(value, (set, frozenset)):
+            return {"set": sorted(self._nodes(value), key=json.dumps)}
+        if isinstance(value, dict):
+            return {"dict": [self._nodes(pair) for pair in dict.items(value)]}
+        return None
+
+    def _of_library(self, value: Any) -> Node | None:
+        if self._torch and isinstance(value, self._torch.Tensor):
+            return self._tensor(self._torch, value)
+        if self._numpy and isinstance(value, self._numpy.ndarray):
+            return self._array(self._numpy, value)
+        if self._pandas and isinstance(value, self._pandas.DataFrame):
+            return self._frame(value)
+        if self._pandas and isinstance(value, self._pandas.Series):
+            return self._series(value)
+        return None
+
+    def _tensor(self, torch: Any, value: Any) -> Node:
+        if value.layout != torch.strided:
+            raise UnsupportedOutputError(f"tensor with layout {value.layout}; return a dense one")
+        plain = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
+        if plain.dtype == torch.bfloat16:  # unknown to NumPy: the raw 16 bits
+            plain = plain.view(torch.int16)
+        dtype = str(value.dtype).removeprefix("torch.")
+        return {"tensor": self._add(plain.numpy()), "dtype": dtype}
+
+    def _array(self, numpy: Any, value: Any) -> Node:
+        if value.dtype == object:
+            items = self._nodes(value.ravel().tolist())
+            return {"objects": items, "shape": list(value.shape)}
+        if value.dtype.hasobject or value.dtype.kind == "V":
+            raise UnsupportedOutputError(f"array of dtype {value.dtype}")
+        return {"array": self._add(numpy.asarray(value))}
+
+    def _add(self, array: Any) -> int:
+        """Add an array to the stream; return its index."""
+        self.arrays.append(_npy(array))
+        return len(self.arrays) - 1
+
+    def _frame(self, value: Any) -> Node:
+        columns = self._part("column names", value.columns.dtype, list(value.columns))
+        index = self._index(value)
+        series = [self._series(value.iloc[:, i]) for i in range(value.shape[1])]
+        return {"frame": {"columns": columns, "index": index, "series": series}}
+
+    def _series(self, value: Any) -> Node:
+        parts = {
+            "name": self._part("name", type(value.name).__name__, value.name),
+            "index": self._index(value),
+            "values": self._part(f"column {value.name!r}", value.dtype, value.to_numpy()),
+            "dtype": str(value.dtype),
+        }
+        return {"series": parts}
+
+    def _index(self, value: Any) -> Any:
+        return self._part("index", value.index.dtype, value.index.to_numpy())
+
+    def _part(self, place: str, dtype: Any, value: Any) -> Any:
+        """Return the node of a part of a frame or series; an error names it."""
+        try:
+            return self.node(value)
+        except UnsupportedOutputError as error:
+            raise UnsupportedOutputError(
+                f"{place} of dtype {dtype}: {error}; return numbers, text (.astype(str)) or, "
+                "for times, UTC without a zone (.tz_convert(None))"
+            ) from None
+
+
+def _without_numpy(numpy: Any, value: Any) -> Any:
+    """Return a NumPy scalar as an object of Python or, if there is none for it, as an array."""
+    if isinstance(value, numpy.void):
         return value
-    # Base-class methods throughout, so that a subclass with overridden methods is stored as its plain value.
-    if isinstance(value, str):
-        return str.__str__(value)
-    numpy, torch, pandas = (sys.modules.get(name) for name in ("numpy", "torch", "pandas"))
-    if numpy is not None and isinstance(value, numpy.generic) and not isinstance(value, numpy.void):
-        return _scalar(numpy, value, arrays, depth)
+    if isinstance(value, (numpy.datetime64, numpy.timedelta64)):  # `item` would lose their unit
+        return numpy.asarray(value)
+    if isinstance(value, (numpy.longdouble, numpy.clongdouble)):  # `item` would return them
+        value = numpy.generic.astype(value, EXTENDED[value.dtype.char])
+    return numpy.generic.item(value)
+
+
+def _number(value: Any) -> Node | None:
     if isinstance(value, int):
         return {"int": int.__repr__(value)}
     if isinstance(value, float):
         return {"float": float.hex(value)}
     if isinstance(value, complex):
         return {"complex": [value.real.hex(), value.imag.hex()]}
-    if isinstance(value, (bytes, bytearray)):
-        return {"bytes": base64.b64encode(bytes(value)).decode("ascii")}
-    if isinstance(value, list):
-        return {"list": [_node(item, arrays, depth + 1) for item in list.__iter__(value)]}
-    if isinstance(value, tuple):
-        return {"tuple": [_node(item, arrays, depth + 1) for item in tuple.__iter__(value)]}
-    if isinstance(value, (set, frozenset)):
-        items = [_node(item, arrays, depth + 1) for item in value]
-        return {"set": sorted(items, key=json.dumps)}
-    if isinstance(value, dict):
-        pairs = [
-            [_node(k, arrays, depth + 1), _node(v, arrays, depth + 1)] for k, v in dict.items(value)
-        ]
-        return {"dict": pairs}
-    if torch is not None and isinstance(value, torch.Tensor):
-        return _tensor(torch, value, arrays)
-    if numpy is not None and isinstance(value, numpy.ndarray):
-        return _array(numpy, value, arrays, depth)
-    if pandas is not None and isinstance(value, pandas.DataFrame):
-        names = _part("column names", value.columns.dtype, list(value.columns), arrays, depth)
-        series = [_series(value.iloc[:, i], arrays, depth) for i in range(value.shape[1])]
-        return {
-            "frame": {"columns": names, "index": _index(value, arrays, depth), "series": series}
-        }
-    if pandas is not None and isinstance(value, pandas.Series):
-        return _series(value, arrays, depth)
-    raise UnsupportedOutput(f"output of type {type(value).__module__}.{type(value).__qualname__}")
-
-
-def _scalar(numpy: Any, value: Any, arrays: list[bytes], depth: int) -> Any:
-    if isinstance(value, (numpy.datetime64, numpy.timedelta64)):  # `item` would lose their unit
-        return _array(numpy, numpy.asarray(value), arrays, depth)
-    if isinstance(value, (numpy.longdouble, numpy.clongdouble)):  # `item` would return them
-        value = numpy.generic.astype(value, EXTENDED[value.dtype.char])
-    return _node(numpy.generic.item(value), arrays, depth + 1)
-
-
-def _tensor(torch: Any, value: Any, arrays: list[bytes]) -> dict[str, Any]:
-    if value.layout != torch.strided:
-        raise UnsupportedOutput(f"tensor with layout {value.layout}; return a dense one")
-    plain = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
-    if plain.dtype == torch.bfloat16:  # unknown to NumPy: the raw 16 bits
-        plain = plain.view(torch.int16)
-    arrays.append(_npy(plain.numpy()))
-    return {"tensor": len(arrays) - 1, "dtype": str(value.dtype).removeprefix("torch.")}
-
-
-def _array(numpy: Any, value: Any, arrays: list[bytes], depth: int) -> dict[str, Any]:
-    if value.dtype == object:
-        items = [_node(item, arrays, depth + 1) for item in value.ravel().tolist()]
-        return {"objects": items, "shape": list(value.shape)}
-    if value.dtype.hasobject or value.dtype.kind == "V":
-        raise UnsupportedOutput(f"array of dtype {value.dtype}")
-    arrays.append(_npy(numpy.asarray(value)))
-    return {"array": len(arrays) - 1}
-
-
-def _series(value: Any, arrays: list[bytes], depth: int) -> dict[str, Any]:
-    return {
-        "series": {
-            "name": _part("name", type(value.name).__name__, value.name, arrays, depth),
-            "index": _index(value, arrays, depth),
-            "values": _part(f"column {value.name!r}", value.dtype, value.to_numpy(), arrays, depth),
-            "dtype": str(value.dtype),
-        }
-    }
-
-
-def _index(value: Any, arrays: list[bytes], depth: int) -> Any:
-    return _part("index", value.index.dtype, value.index.to_numpy(), arrays, depth)
-
-
-def _part(place: str, dtype: Any, value: Any, arrays: list[bytes], depth: int) -> Any:
-    """Encode a part of a frame or series; an error names it."""
-    try:
-        return _node(value, arrays, depth + 1)
-    except UnsupportedOutput as error:
-        fix = "return numbers, text (.astype(str)) or, for times, UTC without a zone (.tz_convert(None))"
-        raise UnsupportedOutput(f"{place} of dtype {dtype}: {error}; {fix}") from None
+    return None
 
 
 def _npy(array: Any) -> bytes:
@@ -140,6 +175,7 @@ def _npy(array: Any) -> bytes:
 
     buffer = io.BytesIO()
     dtype = EXTENDED.get(array.dtype.char) or array.dtype.newbyteorder("<")
-    # asarray with order C keeps zero-dimensional arrays zero-dimensional (ascontiguousarray does not).
-    numpy.lib.format.write_array(buffer, numpy.asarray(array, dtype, order="C"), allow_pickle=False)
+    # With order C, and not `ascontiguousarray`, which would give an array of no dimensions one.
+    plain = numpy.asarray(array, dtype, order="C")
+    numpy.lib.format.write_array(buffer, plain, allow_pickle=False)
     return buffer.getvalue()

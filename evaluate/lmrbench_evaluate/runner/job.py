@@ -6,6 +6,7 @@ import os
 import resource
 import sys
 import tarfile
+from typing import NamedTuple
 
 import cgroup
 import runner
@@ -15,35 +16,47 @@ import together
 _HIDDEN = ("cgroup", "encoding", "job", "runner", "seccomp", "together", "walls", "zygote")
 
 
-def run_job(workspace: int, stdout: int, stderr: int, work: str, rlimits: dict[str, int]) -> None:
-    """Become the runner of one answer.
+class Answer(NamedTuple):
+    """What a job runs."""
 
-    Args:
-        workspace: a file in memory with the tar, which the harness makes (`rebuild/workspace.py`): plain files only,
-            with checked paths.
-        work: the folder that takes it.
-        rlimits: values by name; none is raised above the present one.
-    """
+    workspace: int
+    """A file in memory with the tar, which the harness makes (`rebuild/workspace.py`): plain files
+    only, with checked paths."""
+    work: str
+    """The folder that takes it."""
+    rlimits: dict[str, int]
+    """Values by name; none is raised above the present one."""
+
+
+def run_job(answer: Answer, stdout: int, stderr: int) -> None:
+    """Become the runner of one answer."""
     for name in _HIDDEN:
         sys.modules.pop(name, None)
-    standard = {0: os.open(os.devnull, os.O_RDONLY), 1: stdout, 2: stderr}
-    for number, descriptor in standard.items():
-        os.dup2(descriptor, number)
-    unpack(os.pread(workspace, os.fstat(workspace).st_size, 0), work)
-    close_all_but({*standard, *cgroup.files()})
-    for name, value in rlimits.items():
-        limit(getattr(resource, name), value)
-    for name, variable in (("home", "HOME"), ("tmp", "TMPDIR")):
-        os.environ[variable] = os.path.join(work, name)
-        os.mkdir(os.environ[variable])
-    runner.main(work, together.run_all)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(stdout, 1)
+    os.dup2(stderr, 2)
+    with open(answer.workspace, "rb") as workspace:
+        workspace.seek(0)
+        unpack(workspace.read(), answer.work)
+    close_all_but({0, 1, 2, *cgroup.files()})
+    for name, value in answer.rlimits.items():
+        runner.set_limit(getattr(resource, name), value, value)
+    make_folder("HOME", f"{answer.work}/home")
+    make_folder("TMPDIR", f"{answer.work}/tmp")
+    runner.main(answer.work, together.run_all)
+
+
+def make_folder(variable: str, path: str) -> None:
+    """Make a folder and set the variable that names it."""
+    os.mkdir(path)
+    os.environ[variable] = path
 
 
 def unpack(content: bytes, work: str) -> None:
     """Write the files of the workspace."""
     with tarfile.open(fileobj=io.BytesIO(content)) as tar:
         for member in tar:
-            path = os.path.join(work, member.name)
+            path = f"{work}/{member.name}"
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "wb") as file:
                 file.write(content[member.offset_data : member.offset_data + member.size])
@@ -55,10 +68,3 @@ def close_all_but(kept: set[int]) -> None:
     for fd in set(map(int, os.listdir("/dev/fd"))) - kept:
         with contextlib.suppress(OSError):  # that of the list itself
             os.close(fd)
-
-
-def limit(kind: int, value: int) -> None:
-    """Set a limit of this process and of those that it starts."""
-    hard = resource.getrlimit(kind)[1]
-    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(kind, (value, value))

@@ -1,4 +1,4 @@
-"""Decorators for the cases in `unit_test/`: level, comparison, and the functions of a method that a case tests.
+"""Decorators for the cases in `unit_test/`: level, comparison, and goals of a method.
 
 This module goes into the sandbox beside the runner and needs only the standard library.
 """
@@ -8,18 +8,18 @@ from typing import Any, TypeVar
 
 Case = TypeVar("Case", bound=Callable[..., Any])
 
-#: Attributes of a case with its comparison, its level and its place in a method; read when outputs are recorded.
-COMPARISON_ATTRIBUTE, CORE_ATTRIBUTE, METHOD_ATTRIBUTE = (
-    "lmrbench_comparison",
-    "lmrbench_core",
-    "lmrbench_method",
-)
+#: Attributes of a case with its comparison, its level and its place in a method; read when outputs
+#: are recorded.
+COMPARISON_ATTRIBUTE = "lmrbench_comparison"
+CORE_ATTRIBUTE = "lmrbench_core"
+METHOD_ATTRIBUTE = "lmrbench_method"
 
 
 def core(case: Case) -> Case:
-    """Declare that a case follows from the paper and the repository alone; the other cases test the contract.
+    """Declare that a case follows from the paper and the repository alone.
 
-    An answer that passes every core case has reproduced the method. If no case is marked, all cases are core.
+    The other cases test the contract. An answer that passes every core case has reproduced the
+    method. If no case is marked, all cases are core.
     """
     setattr(case, CORE_ATTRIBUTE, True)
     return case
@@ -34,7 +34,7 @@ def compare(
     sign_invariant: bool = False,
     checker: str | None = None,
 ) -> Callable[[Case], Case]:
-    """Declare the comparison of a case's outputs with the recorded ones (see `verdict/compare.py`).
+    """Declare how a case's outputs are compared with the recorded ones (`verdict/compare.py`).
 
     The comparison is recorded with the expected outputs and never read from a candidate's run.
 
@@ -43,9 +43,10 @@ def compare(
         exact: floats must be equal bit for bit (NaN equals NaN).
         unordered: the items of the outermost list or tuple may be in any order.
         sign_invariant: each float array may differ by one global sign.
-        checker: name of a checker registered in `verdict/compare.py`, in place of the elementwise comparison.
+        checker: name of a checker registered in `verdict/compare.py`, in place of the elementwise
+            comparison.
     """
-    declared = {
+    options = {
         "rtol": rtol,
         "atol": atol,
         "exact": exact,
@@ -53,15 +54,13 @@ def compare(
         "sign_invariant": sign_invariant,
         "checker": checker,
     }
+    # Identity, not equality, because a tolerance of 0 is a declaration too.
+    declared = {
+        name: value for name, value in options.items() if value is not None and value is not False
+    }
 
     def mark(case: Case) -> Case:
-        # Identity, not equality, because a tolerance of 0 is a declaration too.
-        given = {
-            key: value
-            for key, value in declared.items()
-            if value is not None and value is not False
-        }
-        setattr(case, COMPARISON_ATTRIBUTE, given)
+        setattr(case, COMPARISON_ATTRIBUTE, declared)
         return case
 
     return mark
@@ -78,9 +77,8 @@ def goal(*functions: str) -> Callable[[Case], Case]:
 
 
 def experiment(case: Case) -> Case:
-    """Declare that a case is an experiment: a short training, decoding or search with all functions of a method."""
-    setattr(case, METHOD_ATTRIBUTE, {"goals": []})
-    return case
+    """Declare that a case is a short training, decoding or search with all masked functions."""
+    return goal()(case)
 
 
 def outcome(
@@ -89,10 +87,10 @@ def outcome(
     errors: type[Exception] | tuple[type[Exception], ...] = Exception,
     **kwargs: Any,
 ) -> tuple[str, Any]:
-    """Call `function` and return `("returned", value)`, or `("raised", name)` for one of the expected `errors`.
+    """Call a function; return `("returned", value)` or, for expected errors, `("raised", name)`.
 
-    The name is that of the expected class, so that a subclass (KeyError for LookupError) counts as the class.
-    Exceptions of other classes propagate as errors of the candidate.
+    The name is that of the expected class, because a subclass (KeyError for LookupError) counts as
+    the class. Exceptions of other classes propagate as errors of the candidate.
     """
     expected = errors if isinstance(errors, tuple) else (errors,)
     try:

@@ -3,7 +3,8 @@
 import sys
 import time
 
-began, cpu = time.monotonic(), time.process_time()
+began = time.monotonic()
+cpu_before = time.process_time()
 while (passed := time.monotonic() - began) < float(sys.argv[1]):
     pass
-print((time.process_time() - cpu) / passed)
+print((time.process_time() - cpu_before) / passed)

@@ -1,26 +1,31 @@
 """Run the cases inside the sandbox and stream what they return to stdout.
 
-This program is not trusted, because it shares a machine with tested code. It reports outputs, exceptions and deaths of
-child processes. Verdicts are reached outside, where the expected outputs are.
+This program is not trusted, because it shares a machine with tested code. It reports outputs,
+exceptions and deaths of child processes. Verdicts are reached outside, where the expected outputs
+are.
 
-Tested code can forge its own output: a child must know its case, its seed and the pipe for its result, and code in it
-finds all three in the stack or in /proc. A wrong function that has memorised the published outputs therefore passes on
-published seeds, whatever this program does. It cannot know the outputs for fresh seeds; those are the defence. A child
-gets only what it needs: the plan is deleted from the disk before any tested code runs, and from the child's memory
-before the case is loaded, so that no child learns the other cases and seeds.
+Tested code can forge its own output: a child must know its case, its seed and the pipe for its
+result, and code in it finds all three in the stack or in /proc. A wrong function that has memorised
+the published outputs therefore passes on published seeds, whatever this program does. It cannot
+know the outputs for fresh seeds; those are the defence. A child gets only what it needs: the plan
+is deleted from the disk before any tested code runs, and from the child's memory before the case is
+loaded, so no child learns the other cases and seeds.
 
-Layout of the work folder: `tests/cases.py`, `repo/`, and `plan.json` until it is read. Each case and seed runs in a
-forked child, so that none disturbs the next; only a plan that says `together` has one child for all (together.py). This
-process imports the large libraries once, before forking, and never any code of the repository.
+Layout of the work folder: `tests/cases.py`, `repo/`, and `plan.json` until it is read. Each case
+and seed runs in a forked child, so none disturbs the next; only a plan that says `together` has one
+child for all (together.py). This process imports the large libraries once, before forking, and
+never any code of the repository.
 
-Stdout has the line `ready` with the CPU seconds so far (from then on, tested code may be the cause of any event), then
-frames, each one line of JSON {"case", "seed", "kind", "size"} and `size` bytes, and last the line `used` with the CPU
-seconds since. Kinds: `output` (encoding.py), `raised` and `died` (JSON), `listing` (JSON: the cases with their levels
-and comparisons). The output of print goes to stderr, cut to its first and last 8 KiB.
+Stdout has the line `ready` with the CPU seconds so far (from then on, tested code may be the cause
+of any event), then frames, each one line of JSON {"case", "seed", "kind", "size"} and `size` bytes,
+and last the line `used` with the CPU seconds since. Kinds: `output` (encoding.py), `raised` and
+`died` (JSON), `listing` (JSON: the cases with their levels and comparisons). The output of print
+goes to stderr, cut to its first and last 8 KiB.
 """
 
 import contextlib
 import importlib
+import importlib.util
 import json
 import os
 import random
@@ -33,11 +38,12 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import cgroup
 import encoding
 import lmrbench_cases
+import walls
 
 Data = bytes | bytearray
 
@@ -48,90 +54,77 @@ class Limit(NamedTuple):
     cpu: float
     """In `spent`."""
     wall: float
-    """In `time.monotonic`: stops a sleeping case if the harness, which has the rule (`sandbox/meter.py`), is gone."""
+    """In `time.monotonic`: stops a sleeping case if the harness, which has the rule
+    (`sandbox/meter.py`), is gone."""
 
 
 #: A case and its seed.
 Run = tuple[str, int]
 #: The kind of a frame and its payload.
 Result = tuple[str, Data]
+#: Yields the results of some runs.
+Produce = Callable[[list[Run]], Iterator[Result]]
 
 
 class Place(NamedTuple):
     """The folders of a job."""
 
     work: str
-
-    @property
-    def repo(self) -> str:
-        """The rebuilt repository."""
-        return os.path.join(self.work, "repo")
-
-    @property
-    def cases(self) -> str:
-        """The file of the cases."""
-        return os.path.join(self.work, "tests", "cases.py")
+    repo: str
+    """The rebuilt repository."""
+    cases: str
+    """The file of the cases."""
 
 
 #: Set by `main`.
-place = Place("/work")
+place = Place("/work", "/work/repo", "/work/tests/cases.py")
 PRELOADED = ("numpy", "torch", "pandas", "scipy", "sklearn")
-#: No import starts after this many CPU seconds; children import the rest in their own time. Not by the clock: on a busy
-#: machine every child would import torch again, and a run of seconds would take minutes of CPU time.
+#: Submodules too: `from scipy import stats` costs every child most of a second otherwise. Not
+#: `__main__` and other private modules: the text is a candidate's, and only imports may happen.
+_IMPORT = re.compile(
+    rf"^[ \t]*(?:import|from)[ \t]+((?:{'|'.join(PRELOADED)})(?:\.[a-z]\w*)*)\b"
+    r"(?:[ \t]+import[ \t]+([a-zA-Z]\w*))?",
+    re.MULTILINE,
+)
+#: No import starts after this many CPU seconds; children import the rest in their own time. Not by
+#: the clock: on a busy machine every child would import torch again, and a run of seconds would
+#: take minutes of CPU time.
 PRELOAD_S = 20
 LOG_BYTES = 8192
 RESULT_BYTES = 16 * 1024 * 1024
 PR_SET_DUMPABLE = 4
+_READ_BYTES = 65536
+#: Reads of what a child has left in the pipe of its log: a grandchild may keep printing.
+_LAST_READS = 64
 _HEAD = re.compile(rb"(output|raised|listing) (\d{1,9})\n")
 
 
-def main(work: str, run_together: Callable[[list[Run]], Iterator[Result]]) -> None:
+def main(work: str, run_together: Produce) -> None:
     """Run the plan of a work folder; `run_together` runs several cases in one process."""
     global place
-    place, started = Place(work), spent()
+    place = Place(work, f"{work}/repo", f"{work}/tests/cases.py")
+    started = spent()
     plan = take_plan()
     set_dumpable(0)
-    stream = os.fdopen(os.dup(1), "wb")
+    stream = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    threads = plan.get("threads", 1)
-    os.environ.update(
-        dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads))
-    )
-    # A sandbox may have fewer cores than the threads that tested code asks for; they must not spin.
-    os.environ["OMP_WAIT_POLICY"] = "passive"
-    sys.dont_write_bytecode = True
-    preload(threads)
-    begun = spent()
-    limit = Limit(begun + plan["limit_s"], time.monotonic() + plan["wall_s"])
-    # If the harness dies, this process must stop itself. Tested code can send signals, too: an early alarm does
-    # nothing, and process 1 of a container ignores signals without a handler.
-    signal.signal(signal.SIGALRM, lambda *_: time.monotonic() >= limit.wall and os._exit(124))
-    signal.alarm(plan["wall_s"] + 1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    stream.write(b"ready %.3f\n" % (begun - started))
-    stream.flush()
+    load_libraries(plan.get("threads", 1))
+    ready = spent()
+    limit = Limit(ready + plan["limit_s"], time.monotonic() + plan["wall_s"])
+    stop_without_harness(plan["wall_s"], limit.wall)
+    write_all(stream, b"ready %.3f\n" % (ready - started))
     if plan["runs"] is None:  # recording: the cases are not known yet
-        [(kind, payload)] = in_child(stream, limit, [("", 0)], list_cases, plan)
-        send(stream, "", 0, kind, payload)
-        names = json.loads(payload) if kind == "listing" else []
-        plan["runs"] = [(case["name"], seed) for case in names for seed in plan["seeds"]]
-    # The plan's own list, which `forget` empties in every child.
-    left = plan["runs"] = [(case, seed) for case, seed in plan["runs"]]
-    while left:
-        # No result has a name here, or the next child would inherit it.
-        if plan.get("together"):
-            deliver(stream, left, in_child(stream, limit, left[:], run_together, plan))
-        else:
-            deliver(stream, left, in_child(stream, limit, left[:1], run_alone, plan))
-    stream.write(b"used %.3f\n" % (spent() - begun))
-    stream.flush()
+        list_runs(stream, limit, plan)
+    run_plan(stream, limit, plan, run_together)
+    write_all(stream, b"used %.3f\n" % (spent() - ready))
 
 
 def spent() -> float:
     """Return the CPU seconds of this process and of all children that have ended."""
     # Not `os.times`, which counts in hundredths of a second; a case may take less.
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(item.ru_utime + item.ru_stime for item in used)
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
 def take_plan() -> dict[str, Any]:
@@ -144,7 +137,7 @@ def take_plan() -> dict[str, Any]:
 
 
 def forget(plan: dict[str, Any]) -> None:
-    """Empty the plan of a child in place, because stack frames below the tested code's still refer to it."""
+    """Empty the plan of a child in place, because frames below the tested code's refer to it."""
     for value in plan.values():
         if isinstance(value, list):
             value.clear()
@@ -152,65 +145,112 @@ def forget(plan: dict[str, Any]) -> None:
 
 
 def set_dumpable(value: int) -> None:
-    """Set to 0 to keep other processes of this user from tracing this one or opening its /proc files (Linux)."""
-    try:
-        import ctypes
-
-        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, value, 0, 0, 0)
-    except (ImportError, OSError, AttributeError):
-        pass  # not Linux: the sandbox is `local`, which is not a security boundary
+    """Set to 0 to keep this user's processes from tracing this one or opening its /proc files."""
+    if sys.platform == "linux":  # elsewhere it is `local`, which is not a security boundary
+        walls.prctl(PR_SET_DUMPABLE, value)
 
 
-def preload(threads: int) -> None:
+def load_libraries(threads: int) -> None:
     """Import the large libraries that the repository or the cases import, once for all children."""
-    text = ""
-    for folder, _, names in os.walk(place.work):
-        for name in names:
-            if name.endswith(".py"):
-                with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
-                    text += file.read()
-    libraries = "|".join(PRELOADED)
-    # Submodules too: `from scipy import stats` costs every child most of a second otherwise.
-    # Not `__main__` and other private modules: the text is a candidate's, and only imports may happen here.
-    pattern = rf"^[ \t]*(?:import|from)[ \t]+((?:{libraries})(?:\.[a-z]\w*)*)\b(?:[ \t]+import[ \t]+([a-zA-Z]\w*))?"
+    set_variables(threads)
     stop = spent() + PRELOAD_S
-    for module, name in sorted(set(re.findall(pattern, text, re.MULTILINE))):
-        for wanted in (module, f"{module}.{name}" if name else module):
-            if spent() >= stop:
-                break
-            try:
-                importlib.import_module(wanted)
-            except (Exception, SystemExit):
-                break  # not a module but a function, say; the child reports real errors
+    for module, name in sorted(find_imports()):
+        # The name is a function, say, or does not exist; the child reports real errors.
+        with contextlib.suppress(Exception, SystemExit):
+            if spent() < stop:
+                importlib.import_module(module)
+            if name and spent() < stop:
+                importlib.import_module(f"{module}.{name}")
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)
 
 
-def deliver(stream: BinaryIO, left: list[Run], results: list[Result]) -> None:
+def set_variables(threads: int) -> None:
+    """Set the number of threads of libraries that are not loaded yet."""
+    sys.dont_write_bytecode = True
+    for library in ("OMP", "MKL", "OPENBLAS"):
+        os.environ[f"{library}_NUM_THREADS"] = str(threads)
+    # A sandbox may have fewer cores than the threads that tested code asks for; they must not spin.
+    os.environ["OMP_WAIT_POLICY"] = "passive"
+
+
+def find_imports() -> set[tuple[str, str]]:
+    """Return the modules of large libraries, and the names in them, that the workspace imports."""
+    imports = set()
+    for folder, _, names in os.walk(place.work):
+        for name in names:
+            if name.endswith(".py"):
+                with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+                    imports.update(_IMPORT.findall(file.read()))
+    return imports
+
+
+def stop_without_harness(seconds: int, wall: float) -> None:
+    """Let this process end itself at last, if the harness has died."""
+    # Tested code can send signals, too: an early alarm does nothing, and process 1 of a container
+    # ignores signals without a handler.
+    signal.signal(signal.SIGALRM, lambda *_: time.monotonic() >= wall and os._exit(124))
+    signal.alarm(seconds + 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def list_runs(stream: int, limit: Limit, plan: dict[str, Any]) -> None:
+    """Send the cases, and plan each with each seed."""
+    [(kind, payload)] = in_child(stream, limit, [("", 0)], list_cases, plan)
+    send(stream, "", 0, kind, payload)
+    cases = json.loads(payload) if kind == "listing" else []
+    plan["runs"] = [(case["name"], seed) for case in cases for seed in plan["seeds"]]
+
+
+def run_plan(
+    stream: int,
+    limit: Limit,
+    plan: dict[str, Any],
+    run_together: Produce,
+) -> None:
+    """Send the results of all runs."""
+    # The plan's own list, which `forget` empties in every child.
+    left = plan["runs"] = [(case, seed) for case, seed in plan["runs"]]
+    while left:
+        # No result has a name here, or the next child would inherit it.
+        if plan.get("together"):
+            deliver(stream, left, in_child(stream, limit, left[:], run_together, plan))
+        else:
+            deliver(stream, left, in_child(stream, limit, left[:1], run_alone, plan))
+
+
+def deliver(stream: int, left: list[Run], results: list[Result]) -> None:
     """Send the results of the first runs that are left, and take these runs off."""
     for kind, payload in results:
         case, seed = left.pop(0)
         send(stream, case, seed, kind, payload)
 
 
-def send(stream: BinaryIO, case: str, seed: int, kind: str, payload: Data) -> None:
+def send(stream: int, case: str, seed: int, kind: str, payload: Data) -> None:
     header = {"case": case, "seed": seed, "kind": kind, "size": len(payload)}
-    stream.write(json.dumps(header).encode("ascii") + b"\n")
-    stream.write(payload)
-    stream.flush()
+    write_all(stream, json.dumps(header).encode("ascii") + b"\n")
+    write_all(stream, payload)
+
+
+def write_all(fd: int, data: Data) -> None:
+    """Write to a pipe, which may take only a part at a time."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
 
 
 def in_child(
-    stream: BinaryIO,
+    stream: int,
     limit: Limit,
     runs: list[Run],
-    produce: Callable[[list[Run]], Iterator[Result]],
-    plan: Any,
+    produce: Produce,
+    plan: dict[str, Any],
 ) -> list[Result]:
     """Produce the results of some runs in a forked child that knows nothing of the plan.
 
     Returns:
-        A result for each run, or for the first ones if the child says that another child should run the rest.
+        A result for each run, or for the first ones if the child says that another child should run
+        the rest.
     """
     kills_before = cgroup.oom_kills()
     cpu_s = max(1, int(limit.cpu - spent()) + 1)
@@ -219,34 +259,43 @@ def in_child(
     try:
         pid = os.fork()
     except OSError as error:  # earlier cases left too many processes behind
-        for fd in (result_read, result_write, log_read, log_write):
-            os.close(fd)
+        close(result_read, result_write, log_read, log_write)
         return [died(reason=f"no process could be started: {error.strerror}")]
     if pid == 0:
         runs = runs[:]
         forget(plan)
         cgroup.close()
-        os.close(stream.fileno())
-        os.close(result_read)
-        os.close(log_read)
+        close(stream, result_read, log_read)
         child(cpu_s, limit.wall, lambda: produce(runs), result_write, log_write)
-    os.close(result_write)
-    os.close(log_write)
-    sent, log = collect(pid, result_read, log_read, stream.fileno())
+    close(result_write, log_write)
+    sent, log = collect(pid, result_read, log_read, stream)
+    close(result_read, log_read)
     status = end(pid)
     write_log(*runs[0], log)
-    results = take_results(sent, len(runs))
-    # A child may leave the rest to the next one, but not within a result; and nothing may follow the last result.
-    if not sent and (len(results) == len(runs) or (results and status == 0)):
+    return results_of(sent, len(runs), status, cgroup.oom_kills() > kills_before)
+
+
+def close(*files: int) -> None:
+    for file in files:
+        os.close(file)
+
+
+def results_of(sent: bytearray, count: int, status: int, is_oom: bool) -> list[Result]:
+    """Return the results that a child has sent, and what it died of if it should have sent more."""
+    results = take_results(sent, count)
+    # A child may leave the rest to the next one, but not within a result; and nothing may follow
+    # the last result.
+    is_complete = len(results) == count or (results and status == 0)
+    if is_complete and not sent:
         return results
     facts: dict[str, object] = {
         "signal": -status if status < 0 else None,
         "exit": status if status >= 0 else None,
+        "oom": is_oom,
     }
     if len(sent) >= RESULT_BYTES:
         facts["reason"] = f"returned more than {RESULT_BYTES} bytes"
-    facts["oom"] = cgroup.oom_kills() > kills_before
-    return [*results[: len(runs) - 1], died(**facts)]
+    return [*results[: count - 1], died(**facts)]
 
 
 def died(**facts: object) -> Result:
@@ -277,21 +326,40 @@ def child(
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(log_fd, 1)
         os.dup2(log_fd, 2)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(max(1, int(wall - time.monotonic()) + 1))  # in case the parent is gone
-        limit_cpu(cpu_s)
+        limit_time(cpu_s, wall)
         os.chdir(place.repo)
         sys.path.insert(0, place.repo)
         sys.argv = ["cases"]
         for kind, payload in produce():
             sys.stdout.flush()
-            for part in (f"{kind} {len(payload)}\n".encode("ascii"), payload):
-                data = memoryview(part)
-                while data:
-                    data = data[os.write(result_fd, data) :]
+            write_all(result_fd, f"{kind} {len(payload)}\n".encode("ascii"))
+            write_all(result_fd, payload)
     finally:
         os._exit(0)
+
+
+def limit_time(cpu_s: int, wall: float) -> None:
+    """Let the kernel end this process."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(max(1, int(wall - time.monotonic()) + 1))  # in case the parent is gone
+    # A second later even if it ignores the signal.
+    set_limit(resource.RLIMIT_CPU, cpu_s, cpu_s + 1)
+
+
+def set_limit(kind: int, soft: int, hard: int) -> None:
+    """Set a limit of this process and of those that it starts; never raise it."""
+    present = resource.getrlimit(kind)[1]
+    if present != resource.RLIM_INFINITY:
+        hard = min(hard, present)
+    resource.setrlimit(kind, (min(soft, hard), hard))
+
+
+def prefer_for_oom() -> None:
+    """When memory runs out, let the kernel end this process before its parent, which reports it."""
+    path = "/proc/self/oom_score_adj"
+    with contextlib.suppress(OSError), open(path, "w", encoding="ascii") as file:
+        file.write("1000")
 
 
 def run_alone(runs: list[Run]) -> Iterator[Result]:
@@ -312,25 +380,7 @@ def result_of(function: Callable[..., Result], *arguments: Any) -> Result:
         return "raised", describe(error)
 
 
-def limit_cpu(seconds: int) -> None:
-    """Let the kernel end this process after this many CPU seconds, and a second later even if it ignores the signal."""
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    most = seconds + 1 if hard == resource.RLIM_INFINITY else min(seconds + 1, hard)
-    resource.setrlimit(resource.RLIMIT_CPU, (min(seconds, most), most))
-
-
-def prefer_for_oom() -> None:
-    """When memory runs out, let the kernel end this process before the parent, which reports the event."""
-    try:
-        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
-            file.write("1000")
-    except OSError:
-        pass  # not Linux, or not allowed
-
-
 def load_cases() -> ModuleType:
-    import importlib.util
-
     spec = importlib.util.spec_from_file_location("cases", place.cases)
     assert spec is not None
     assert spec.loader is not None
@@ -341,17 +391,17 @@ def load_cases() -> ModuleType:
 
 
 def listing() -> Result:
-    cases = [
-        {
-            "name": name.removeprefix("case_"),
-            "core": getattr(function, lmrbench_cases.CORE_ATTRIBUTE, False),
-            **getattr(function, lmrbench_cases.METHOD_ATTRIBUTE, {}),
-            **getattr(function, lmrbench_cases.COMPARISON_ATTRIBUTE, {}),
-        }
-        for name, function in vars(load_cases()).items()
-        if name.startswith("case_") and callable(function)
-    ]
-    # Core cases run first, so that contract cases cannot use up their time and memory.
+    cases = []
+    for name, function in vars(load_cases()).items():
+        if name.startswith("case_") and callable(function):
+            case = {
+                "name": name.removeprefix("case_"),
+                "core": getattr(function, lmrbench_cases.CORE_ATTRIBUTE, False),
+                **getattr(function, lmrbench_cases.METHOD_ATTRIBUTE, {}),
+                **getattr(function, lmrbench_cases.COMPARISON_ATTRIBUTE, {}),
+            }
+            cases.append(case)
+    # Core cases run first, because contract cases could use up their time and memory.
     cases.sort(key=lambda case: not case["core"])
     return "listing", json.dumps(cases).encode("ascii")
 
@@ -368,86 +418,83 @@ def run_case(case: str, seed: int) -> Result:
 
 
 def describe(error: BaseException) -> bytes:
-    """Return an exception as JSON; frames of the tests come without their source, which logs must not publish."""
-    frames = []
-    for frame in traceback.extract_tb(error.__traceback__)[-30:]:
-        path = os.path.normpath(frame.filename)  # `abspath` fails in a folder that is gone
-        if path.startswith(place.repo + os.sep):
-            where = os.path.relpath(path, place.repo)
-            frames.append(f"{where}:{frame.lineno} in {frame.name}: {(frame.line or '')[:200]}")
-        elif path == place.cases:
-            frames.append(f"(tests) in {frame.name}")
+    """Return an exception as JSON."""
     try:
         message = str(error)[:2000]
     except BaseException:
         message = "(its message cannot be shown)"
-    return json.dumps({"type": type(error).__name__, "message": message, "frames": frames}).encode(
-        "ascii"
-    )
+    facts = {"type": type(error).__name__, "message": message, "frames": trace(error)}
+    return json.dumps(facts).encode("ascii")
 
 
-def collect(pid: int, result_fd: int, log_fd: int, stream_fd: int) -> tuple[bytearray, bytearray]:
-    """Read both pipes until the result ends or the child is gone, without waiting for grandchildren."""
-    result, log = bytearray(), bytearray()
+def trace(error: BaseException) -> list[str]:
+    """Return where an exception was raised; logs must not publish the source of the tests."""
+    frames = []
+    for frame in traceback.extract_tb(error.__traceback__)[-30:]:
+        path = os.path.normpath(frame.filename)  # `abspath` fails in a folder that is gone
+        if path.startswith(place.repo + os.sep):
+            line = (frame.line or "")[:200]
+            file = os.path.relpath(path, place.repo)
+            frames.append(f"{file}:{frame.lineno} in {frame.name}: {line}")
+        elif path == place.cases:
+            frames.append(f"(tests) in {frame.name}")
+    return frames
+
+
+def collect(pid: int, result_fd: int, log_fd: int, stream: int) -> tuple[bytearray, bytearray]:
+    """Read both pipes until the result ends or the child is gone, but not for grandchildren."""
+    result = bytearray()
+    log = bytearray()
     poll = select.poll()
     for fd in (result_fd, log_fd):
         os.set_blocking(fd, False)
         poll.register(fd, select.POLLIN)
-    poll.register(stream_fd, 0)  # reports only that its reader is gone
-    open_fds = {result_fd, log_fd}
-    gone = False
-    while result_fd in open_fds:
-        ready = poll.poll(0 if gone else 100)
-        for fd, _ in ready:
-            if fd == stream_fd:  # the harness is gone
-                end(pid)
-                os._exit(124)
-            chunk = os.read(fd, 65536)
-            if not chunk:
-                poll.unregister(fd)
-                open_fds.discard(fd)
-            elif fd == result_fd:
-                result += chunk
-            else:
-                log += chunk
-                if len(log) > 4 * LOG_BYTES:
-                    del log[LOG_BYTES:-LOG_BYTES]
-        if len(result) >= RESULT_BYTES:
+    poll.register(stream, 0)  # reports only that its reader is gone
+    is_gone = False
+    while len(result) < RESULT_BYTES:
+        ready = [fd for fd, _ in poll.poll(0 if is_gone else 100)]
+        if stream in ready:  # the harness is gone
+            end(pid)
+            os._exit(124)
+        if log_fd in ready and not read_log(log_fd, log):
+            poll.unregister(log_fd)
+        has_ended = is_gone if result_fd not in ready else not read_some(result_fd, result)
+        if has_ended:
             break
-        if gone and not any(fd == result_fd for fd, _ in ready):
+        is_gone = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    for _ in range(_LAST_READS):
+        if not read_log(log_fd, log):
             break
-        gone = gone or exited(pid)
-    for _ in range(
-        64
-    ):  # read the child's last output, but not for ever: a grandchild may keep printing
-        if log_fd not in open_fds or not poll.poll(0):
-            break
-        try:
-            chunk = os.read(log_fd, 65536)
-        except BlockingIOError:
-            break
-        if not chunk:
-            break
-        log += chunk
-    os.close(result_fd)
-    os.close(log_fd)
     return result, log
 
 
-def exited(pid: int) -> bool:
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+def read_some(pipe: int, content: bytearray) -> bool:
+    """Add what a pipe holds to its content; return False if it holds nothing or has ended."""
+    try:
+        chunk = os.read(pipe, _READ_BYTES)
+    except BlockingIOError:
+        return False
+    content += chunk
+    return bool(chunk)
+
+
+def read_log(pipe: int, log: bytearray) -> bool:
+    """Do so for a log, of which only the first and last bytes count."""
+    has_more = read_some(pipe, log)
+    if len(log) > 4 * LOG_BYTES:
+        del log[LOG_BYTES:-LOG_BYTES]
+    return has_more
 
 
 def end(pid: int) -> int:
-    """Kill the child and the processes that it left; return the child's exit code, negative for a signal."""
-    alone = (
-        os.getpid() == 1
-    )  # in a container, this also reaches processes that left the case's session
+    """Kill the child and all that it left; return its exit code, negative for a signal."""
+    # In a container, this also reaches processes that left the case's session.
+    is_alone = os.getpid() == 1
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(-1 if alone else -pid, signal.SIGKILL)
+        os.kill(-1 if is_alone else -pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
     with contextlib.suppress(ChildProcessError):  # none are left
-        while os.waitpid(-1, 0 if alone else os.WNOHANG)[0]:
+        while os.waitpid(-1, 0 if is_alone else os.WNOHANG)[0]:
             pass
     return os.waitstatus_to_exitcode(status)
 

@@ -1,8 +1,9 @@
 """Isolate each job of a zygote: namespaces, mounts, no rights, a filter of system calls.
 
-This needs no root. An ordinary user's zygote enters a user namespace, in which it has the rights to build walls; root's
-needs some capabilities, and each of its jobs becomes a user. Nothing has to be cleaned up: when process 1 of the
-namespaces ends, the kernel ends every other process and drops mounts, sockets, queues and shared memory.
+This needs no root. An ordinary user's zygote enters a user namespace, in which it has the rights to
+build walls; root's needs some capabilities, and each of its jobs becomes a user. Nothing has to be
+cleaned up: when process 1 of the namespaces ends, the kernel ends every other process and drops
+mounts, sockets, queues and shared memory.
 """
 
 import contextlib
@@ -15,36 +16,51 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple, NoReturn
 
-_NEWNS, _NEWUSER, _NEWPID, _NEWNET, _NEWIPC, _NEWCGROUP = (
-    1 << 17,
-    1 << 28,
-    1 << 29,
-    1 << 30,
-    1 << 27,
-    1 << 25,
-)
-_NOSUID, _NODEV, _NOEXEC, _RDONLY, _REC, _PRIVATE, _BIND = 2, 4, 8, 1, 1 << 14, 1 << 18, 1 << 12
-_PDEATHSIG, _SET_SECCOMP, _CAPBSET_DROP, _NO_NEW_PRIVS = 1, 22, 24, 38
+_NEWNS = 1 << 17
+_NEWCGROUP = 1 << 25
+_NEWIPC = 1 << 27
+_NEWUSER = 1 << 28
+_NEWPID = 1 << 29
+_NEWNET = 1 << 30
+_RDONLY = 1
+_NOSUID = 2
+_NODEV = 4
+_NOEXEC = 8
+_BIND = 1 << 12
+_REC_PRIVATE = 1 << 14 | 1 << 18
+_PDEATHSIG = 1
+_SET_SECCOMP = 22
+_CAPBSET_DROP = 24
+_NO_NEW_PRIVS = 38
 _FILTER = 2
 #: The number of `mount_setattr`, the same on all architectures; and its arguments (Linux 5.12).
-_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _ATTR_RDONLY = 442, -100, 0x8000, 1
-_CAPABILITIES, _CAPABILITY_VERSION = 64, 0x20080522
+_MOUNT_SETATTR = 442
+_AT_FDCWD = -100
+_AT_RECURSIVE = 0x8000
+_ATTR_RDONLY = 1
+_CAPABILITIES = 64
+_CAPABILITY_VERSION = 0x20080522
 #: Folders that show the container or take files for it.
 _COVERED = ("/sys", "/dev/shm", "/dev/mqueue")
-#: Parts of /proc and /sys that show the whole machine: the engine's own list, and locks, by which answers that run side
-#: by side could talk.
+#: Parts of /proc and /sys that show the whole machine: the engine's own list, and locks, by which
+#: answers that run side by side could talk.
 MASKED = (
-    *(
-        "/proc/acpi",
-        "/proc/asound",
-        "/proc/interrupts",
-        "/proc/kcore",
-        "/proc/keys",
-        "/proc/latency_stats",
-    ),
-    *("/proc/locks", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats"),
-    *("/sys/devices/virtual/powercap", "/sys/firmware"),
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/interrupts",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/locks",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/sys/devices/virtual/powercap",
+    "/sys/firmware",
 )
+#: Runs a function in a new process and returns its number.
+Fork = Callable[[Callable[[], object]], int]
 #: The user `nobody`, as a job knows itself.
 NOBODY = 65534
 
@@ -57,13 +73,14 @@ class Walls(NamedTuple):
     program: bytes
     """The filter of system calls (seccomp.py)."""
     user: int
-    """The user that a job of root's zygote becomes; another zygote's jobs keep theirs, under the name `nobody`."""
+    """The user that a job of root's zygote becomes; another zygote's jobs keep theirs, under the
+    name `nobody`."""
     disk_mb: int
     """Size of each of the two folders that a job can write to."""
 
 
-def prepare(walls: Walls) -> Callable[[Callable[[], object]], int]:
-    """Take the rights to build walls, and build them once, around nothing; return the function that forks a job.
+def prepare(walls: Walls) -> Fork:
+    """Take the rights to build walls, and try them; return the function that forks a job.
 
     An ordinary user goes on as process 1 of new namespaces.
 
@@ -73,26 +90,34 @@ def prepare(walls: Walls) -> Callable[[Callable[[], object]], int]:
     """
     if os.geteuid() != 0:
         _enter_user_namespace()
-    if os.waitpid(_fork(walls, lambda: None), 0)[1]:
+    _, status = os.waitpid(_fork(walls, lambda: None), 0)
+    if status:
         sys.exit(1)
     return partial(_fork, walls)
 
 
 def _enter_user_namespace() -> None:
-    user, group = os.geteuid(), os.getegid()
+    user = os.geteuid()
+    group = os.getegid()
     _check(_libc.unshare(_NEWUSER | _NEWPID), "unshare (user namespaces)")
-    for name, text in (
-        ("setgroups", "deny"),
-        ("uid_map", f"{NOBODY} {user} 1"),
-        ("gid_map", f"{NOBODY} {group} 1"),
-    ):
-        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
-            file.write(text)
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", f"{NOBODY} {user} 1")
+    _write("/proc/self/gid_map", f"{NOBODY} {group} 1")
     if child := os.fork():
-        os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xFF)
+        _, status = os.waitpid(child, 0)
+        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
     _check(_libc.unshare(_NEWNS), "unshare")
-    _mount(None, "/", flags=_REC | _PRIVATE)
+    _make_mounts_private()
+    _mount_proc()
+
+
+def _mount_proc() -> None:
     _mount("proc", "/proc", flags=_NOSUID | _NODEV | _NOEXEC)
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
 
 
 def _fork(walls: Walls, run: Callable[[], object]) -> int:
@@ -121,60 +146,82 @@ def run_and_exit(*steps: Callable[[], object]) -> NoReturn:
 def _build(walls: Walls) -> None:
     """Build the other walls around this process, and so around all that it starts."""
     _check(_libc.unshare(_NEWNS | _NEWNET | _NEWIPC | _NEWCGROUP), "unshare")
-    _mount(None, "/", flags=_REC | _PRIVATE)
-    # Recursive, so that not even the times of devices can be set.
+    _make_mounts_private()
+    _make_mounts_read_only()
+    _mount_own(walls.disk_mb)
+    for path in (*_COVERED, *MASKED):
+        _cover(path)
+    _give_up_rights(walls.user)
+    restrict(walls.program)
+
+
+def _mount_own(disk_mb: int) -> None:
+    """Mount what no other job sees."""
+    _mount_proc()
+    terminals = "newinstance,ptmxmode=0666,mode=620,max=64"
+    _mount("devpts", "/dev/pts", terminals, flags=_NOSUID | _NOEXEC)
+    for path in ("/tmp", "/work"):
+        _mount("tmpfs", path, f"size={disk_mb}m,mode=1777", flags=_NOSUID | _NODEV)
+
+
+def _make_mounts_private() -> None:
+    _mount(None, "/", flags=_REC_PRIVATE)
+
+
+def _make_mounts_read_only() -> None:
+    # Recursive, because otherwise the times of devices could be set.
     attributes = (ctypes.c_uint64 * 4)(_ATTR_RDONLY)
     size = ctypes.c_size_t(ctypes.sizeof(attributes))
-    done = _libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, attributes, size)
-    _check(done, "mount_setattr")
-    _mount("proc", "/proc", flags=_NOSUID | _NODEV | _NOEXEC)
-    _mount(
-        "devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=620,max=64", flags=_NOSUID | _NOEXEC
-    )
-    for path in (*_COVERED, *MASKED):
-        if os.path.isdir(path):
-            _mount("tmpfs", path, "size=4k", flags=_RDONLY | _NOSUID | _NODEV | _NOEXEC)
-        elif os.path.exists(path):
-            _mount(None, path, flags=_BIND, source="/dev/null")
-    for path in ("/tmp", "/work"):
-        _mount("tmpfs", path, f"size={walls.disk_mb}m,mode=1777", flags=_NOSUID | _NODEV)
-    _give_up_rights(walls)
+    result = _libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, attributes, size)
+    _check(result, "mount_setattr")
 
 
-def _give_up_rights(walls: Walls) -> None:
+def _cover(path: str) -> None:
+    if os.path.isdir(path):
+        _mount("tmpfs", path, "size=4k", flags=_RDONLY | _NOSUID | _NODEV | _NOEXEC)
+    elif os.path.exists(path):
+        _mount(None, path, flags=_BIND, source="/dev/null")
+
+
+def _give_up_rights(user: int) -> None:
     for number in range(_CAPABILITIES):
         with contextlib.suppress(OSError):  # the kernel has fewer
-            _prctl(_CAPBSET_DROP, number)
+            prctl(_CAPBSET_DROP, number)
     if os.geteuid() == 0:
         os.setgroups([])
-        os.setresgid(*[walls.user] * 3)
-        os.setresuid(*[walls.user] * 3)
-    head, none = struct.pack("Ii", _CAPABILITY_VERSION, 0), bytes(24)
-    _check(_libc.capset(head, none), "capset")
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+    head = struct.pack("Ii", _CAPABILITY_VERSION, 0)
+    _check(_libc.capset(head, bytes(24)), "capset")
     # After the change of user, which clears it: process 1 ends with its parent.
-    _prctl(_PDEATHSIG, signal.SIGKILL)
-    restrict(walls.program)
+    prctl(_PDEATHSIG, signal.SIGKILL)
 
 
 def restrict(program: bytes) -> None:
     """Apply a filter of system calls to this process and to all that it starts."""
-    _prctl(_NO_NEW_PRIVS, 1)
+    prctl(_NO_NEW_PRIVS, 1)
     instructions = ctypes.create_string_buffer(program, len(program))
     # struct sock_fprog: the number of instructions, and where they are.
     header = struct.pack("HP", len(program) // 8, ctypes.addressof(instructions))
     _check(_libc.prctl(_SET_SECCOMP, _FILTER, header), "seccomp")
 
 
+def prctl(option: int, value: int) -> None:
+    """Set an option of this process (Linux)."""
+    zero = ctypes.c_ulong(0)
+    _check(_libc.prctl(option, ctypes.c_ulong(value), zero, zero, zero), "prctl")
+
+
 def _mount(kind: str | None, path: str, options: str = "", *, flags: int, source: str = "") -> None:
-    name = (source or kind or "none").encode()
-    done = _libc.mount(
-        name, path.encode(), kind and kind.encode(), ctypes.c_ulong(flags), options.encode() or None
+    name = source or kind or "none"
+    result = _libc.mount(
+        name.encode(),
+        path.encode(),
+        kind.encode() if kind else None,
+        ctypes.c_ulong(flags),
+        options.encode() or None,
     )
-    _check(done, f"mount {path}")
-
-
-def _prctl(option: int, value: int) -> None:
-    _check(_libc.prctl(option, ctypes.c_ulong(value), *[ctypes.c_ulong(0)] * 3), "prctl")
+    _check(result, f"mount {path}")
 
 
 def _check(result: int, what: str) -> None:

@@ -1,18 +1,19 @@
 """The zygote: load libraries once, and fork each answer from here. It never sees tested code.
 
-On stdin, after its program, each message is a line of JSON {"modules", "work", "rlimits", "size"} and `size` bytes:
-the libraries that trusted texts import, the folder and the limits of the job, and the tar of its workspace; or {},
-which ends the job.
+On stdin, after its program, each message is a line of JSON {"modules", "work", "rlimits", "size"}
+and `size` bytes: the libraries that trusted texts import, the folder and the limits of the job, and
+the tar of its workspace; or {}, which ends the job.
 
-On stdout: `started NANOSECONDS` once it can take jobs; then `begin NANOSECONDS`, `out SIZE` and `log SIZE` with that
-many bytes, and `end KILLS STATUS` once the job has ended: how many processes the kernel has killed meanwhile for lack
-of memory, and the job's exit status. The nanoseconds are the CPU time so far, of the container or, without one, of this
-process and of its ended children.
+On stdout: `started NANOSECONDS` once it can take jobs; then `begin NANOSECONDS`, `out SIZE` and
+`log SIZE` with that many bytes, and `end KILLS STATUS` once the job has ended: how many processes
+the kernel has killed meanwhile for lack of memory, and the job's exit status. The nanoseconds are
+the CPU time so far, of the container or, without one, of this process and of its ended children.
 
-A zygote whose only job needs no walls runs it in its own place: what follows `begin` is the output of the job alone.
+A zygote whose only job needs no walls runs it in its own place: what follows `begin` is the output
+of the job alone.
 
-No byte of an answer, of its inputs or of its outputs may enter this process's memory, which every later job inherits:
-the kernel moves them from pipe to file and from pipe to pipe.
+No byte of an answer, of its inputs or of its outputs may enter this process's memory, which every
+later job inherits: the kernel moves them from pipe to file and from pipe to pipe.
 """
 
 import contextlib
@@ -33,11 +34,13 @@ from typing import Any
 
 import cgroup
 import job
+import runner
 import seccomp
 import walls
 
 _SET_CHILD_SUBREAPER = 36
 _MADV_COLLAPSE = 25
+_HUGE_PAGE = 1 << 21
 #: Only without walls, where nothing is secret, and only on systems other than Linux.
 _HAS_SPLICE = hasattr(os, "splice")
 _tried: set[str] = set()
@@ -47,35 +50,43 @@ def main(settings: dict[str, Any]) -> None:
     """Serve the harness until it closes stdin.
 
     Args:
-        settings: `walls`: the fields of `Walls` but its program, or None if jobs have none. `in_place`: whether the
-            first job is the only one and takes the place of this process. `has_cgroup`: whether this process has a
-            container of its own, which limits memory and counts CPU time. `required`: names of libraries that must not
-            be missing here, or answers would be blamed for it.
+        settings: `walls`: the fields of `Walls` but its program, or None if jobs have none.
+            `in_place`: whether the first job is the only one and takes the place of this process.
+            `has_cgroup`: whether this process has a container of its own, which limits memory and
+            counts CPU time. `required`: names of libraries that must not be missing here, or
+            answers would be blamed for it.
     """
     sys.dont_write_bytecode = True
-    counts = settings["has_cgroup"]
-    if settings["walls"] is None:
-        fork = fork_plainly
-    else:
-        fork = walls.prepare(
-            walls.Walls(seccomp.filter_program(has_cgroup=counts), **settings["walls"])
-        )
-    send(b"started %d\n" % cpu_nanoseconds(counts))
+    has_cgroup = settings["has_cgroup"]
+    program = b""
+    if settings["walls"] or settings["in_place"]:
+        program = seccomp.filter_program(has_cgroup=has_cgroup)
+    fork = fork_plainly
+    if settings["walls"]:
+        fork = walls.prepare(walls.Walls(program, **settings["walls"]))
+    send_time(b"started", has_cgroup)
     while line := read_line():
         message = json.loads(line)
         if not message:  # the job to end has ended by itself
             continue
         is_new = load(message["modules"], settings["required"])
-        workspace = stored(message["size"])
-        send(b"begin %d\n" % cpu_nanoseconds(counts))
-        place = message["work"], message["rlimits"]
+        answer = job.Answer(stored(message["size"]), message["work"], message["rlimits"])
+        send_time(b"begin", has_cgroup)
         if settings["in_place"]:
-            walls.restrict(seccomp.filter_program(has_cgroup=counts))
-            job.run_job(workspace, 1, 2, *place)
+            walls.restrict(program)
+            job.run_job(answer, 1, 2)
             return
-        serve(fork, workspace, place)
+        serve(fork, answer)
         if is_new:  # after the first answer, which would wait for it
             collapse()
+
+
+def send_time(event: bytes, has_cgroup: bool) -> None:
+    """Report an event and the CPU time so far."""
+    nanoseconds = cgroup.cpu_nanoseconds() if has_cgroup else None
+    if nanoseconds is None:
+        nanoseconds = int(sum(os.times()[:4]) * 1e9)
+    runner.write_all(1, b"%s %d\n" % (event, nanoseconds))
 
 
 def read_line() -> bytes:
@@ -121,12 +132,7 @@ def load(modules: list[str], required: list[str]) -> bool:
     _tried.update(new)
     gc.disable()  # which takes a fourteenth of the time of an import
     for name in new:
-        try:
-            importlib.import_module(name)
-        except (Exception, SystemExit) as error:
-            # Others are functions, say, or the repository can do without them; the job reports real errors.
-            if name in required:
-                sys.exit(f"cannot import {name}: {type(error).__name__}: {error}")
+        try_import(name, name in required)
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)
     gc.freeze()  # collections in jobs would copy memory that they share with this process
@@ -134,43 +140,55 @@ def load(modules: list[str], required: list[str]) -> bool:
     return True
 
 
+def try_import(name: str, is_required: bool) -> None:
+    """Import a library, if there is one of this name."""
+    try:
+        importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        # Others are functions, say, or not needed by the repository; the job reports errors.
+        if is_required:
+            sys.exit(f"cannot import {name}: {type(error).__name__}: {error}")
+
+
 def collapse() -> None:
-    """Gather this process's memory in huge pages (Linux 6.1): a tenth of a case's time is copying tables of pages."""
+    """Gather this process's memory in huge pages (Linux 6.1).
+
+    Copying tables of pages is a tenth of a case's time.
+    """
     if sys.platform != "linux":
         return
-    libc, size = ctypes.CDLL(None), 1 << 21
+    libc = ctypes.CDLL(None)
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
         writable = re.findall(r"^(\w+)-(\w+) rw-p 0+ 00:00 ", file.read(), re.MULTILINE)
     for first, last in writable:
-        start = -(-int(first, 16) // size) * size
-        end = int(last, 16) // size * size
-        if end > start:
-            libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), _MADV_COLLAPSE)
+        start = -(-int(first, 16) // _HUGE_PAGE) * _HUGE_PAGE
+        size = int(last, 16) // _HUGE_PAGE * _HUGE_PAGE - start
+        if size > 0:
+            libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), _MADV_COLLAPSE)
 
 
 def fork_plainly(run: Callable[[], object]) -> int:
     """Fork a job without walls, whose orphans become children of this process (Linux)."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        walls.prctl(_SET_CHILD_SUBREAPER, 1)
     pid = os.fork()
     if not pid:
         walls.run_and_exit(run)
     return pid
 
 
-def serve(
-    fork: Callable[[Callable[[], object]], int], workspace: int, place: tuple[str, dict[str, int]]
-) -> None:
-    """Have a job run a workspace, and pass on its output to its end."""
+def serve(fork: walls.Fork, answer: job.Answer) -> None:
+    """Have a job run an answer, and pass on its output to its end."""
     kills_before = cgroup.oom_kills()
-    (out, job_out), (log, job_log) = os.pipe(), os.pipe()
-    pid = fork(lambda: job.run_job(workspace, job_out, job_log, *place))
-    for fd in (job_out, job_log, workspace):
-        os.close(fd)
+    out, job_out = os.pipe()
+    log, job_log = os.pipe()
+    pid = fork(lambda: job.run_job(answer, job_out, job_log))
+    runner.close(job_out, job_log, answer.workspace)
     relay(pid, {out: b"out", log: b"log"})
-    status = os.waitpid(pid, 0)[1]
+    _, status = os.waitpid(pid, 0)
     end_orphans()
-    send(b"end %d %d\n" % (cgroup.oom_kills() - kills_before, status))
+    kills = cgroup.oom_kills() - kills_before
+    runner.write_all(1, b"end %d %d\n" % (kills, status))
 
 
 def end_orphans() -> None:
@@ -178,18 +196,18 @@ def end_orphans() -> None:
     path = f"/proc/self/task/{os.getpid()}/children"
     while os.path.exists(path):
         with open(path, encoding="ascii") as file:
-            children = list(map(int, file.read().split()))
+            children = file.read().split()
         if not children:
             return
         for child in children:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
+                os.kill(int(child), signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(-1, 0)
 
 
 def relay(pid: int, pipes: dict[int, bytes]) -> None:
-    """Pass on a job's output until no process holds its pipes; end the job if the harness asks for it."""
+    """Pass on a job's output until no process holds its pipes; end the job if asked to."""
     poll = select.poll()
     for fd in (0, *pipes):
         poll.register(fd, select.POLLIN)
@@ -200,7 +218,7 @@ def relay(pid: int, pipes: dict[int, bytes]) -> None:
                 os.kill(pid, signal.SIGKILL)
                 poll.unregister(0)
             elif size := waiting(fd):
-                send(b"%s %d\n" % (pipes[fd], size))
+                runner.write_all(1, b"%s %d\n" % (pipes[fd], size))
                 move(fd, 1, size)
             else:
                 poll.unregister(fd)
@@ -213,16 +231,3 @@ def waiting(pipe: int) -> int:
     number = bytearray(4)
     fcntl.ioctl(pipe, termios.FIONREAD, number)
     return int.from_bytes(number, sys.byteorder)
-
-
-def cpu_nanoseconds(has_cgroup: bool) -> int:
-    """Return the CPU time so far, as the engine counts it or, without a container, as this process knows it."""
-    counted = cgroup.cpu_nanoseconds() if has_cgroup else -1
-    return counted if counted >= 0 else int(sum(os.times()[:4]) * 1e9)
-
-
-def send(data: bytes) -> None:
-    """Write to the harness."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(1, rest) :]

@@ -8,20 +8,22 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, Self
 
-#: Wall-clock limit for unpacking and loading libraries, before the first line. That takes seconds of CPU time, and no
-#: tested code runs yet: only an overloaded or broken machine needs longer.
+#: Wall-clock limit for unpacking and loading libraries, before the first line. That takes seconds
+#: of CPU time, and no tested code runs yet: only an overloaded or broken machine needs longer.
 START_S = 600.0
 #: The environment of every run, beside PATH and its own folders; a random user has no other name.
 USER_NAME = "nobody"
 ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "LOGNAME": USER_NAME,
-    # Otherwise the order of sets, and with it a verdict, may be another one in each run.
+    # Without it, the order of sets, and so a verdict, could differ between runs.
     "PYTHONHASHSEED": "0",
     "USER": USER_NAME,
 }
-#: Options of every run's Python: those that -I stands for, but for -E, which ignores PYTHONHASHSEED.
+#: Options of every run's Python: those of -I without -E, which ignores PYTHONHASHSEED.
 PYTHON_OPTIONS = ("-s", "-P")
+#: Output of a process: whether each piece is of stdout, and its data.
+Pieces = list[tuple[bool, bytes]]
 
 
 class Ended(StrEnum):
@@ -38,8 +40,8 @@ class Limits:
     """The limits of a run."""
 
     time_s: float
-    """CPU seconds of all processes together, from the runner's first line on: neither a slow start nor a busy machine
-    is the tested code's fault. `meter` has the rule, also for code that sleeps."""
+    """CPU seconds of all processes together, from the runner's first line on: neither a slow start
+    nor a busy machine is the tested code's fault. `meter` has the rule, also for sleeping code."""
     memory_mb: int
     processes: int = 256
     disk_mb: int = 256
@@ -48,9 +50,8 @@ class Limits:
 
     def as_row(self) -> dict[str, int]:
         """Return the limits that are the same for all instances, as run.json records them."""
-        return {
-            name: getattr(self, name) for name in ("processes", "disk_mb", "output_mb", "log_kb")
-        }
+        names = ("processes", "disk_mb", "output_mb", "log_kb")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Sandbox(Protocol):
     """What separates answers (`zygotes.ISOLATIONS`); settled once `prepare` has returned."""
 
     def prepare(self, tag: str) -> str:
-        """Make the environment with this image tag available; return the identity that results record.
+        """Make the environment with this image tag available; return its identity for results.
 
         Raises:
             InfraError: the environment is not available.

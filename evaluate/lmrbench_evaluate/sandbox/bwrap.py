@@ -1,33 +1,32 @@
-"""Run workspaces in bubblewrap: walls without a daemon, for machines that have no container engine.
+"""Run workspaces in bubblewrap: walls without a daemon, for machines without a container engine.
 
-A zygote has process, IPC, mount, host name and network namespaces of its own, a read-only system and no network; it
-builds walls around each answer (`runner/walls.py`). Started by an ordinary user, it has a user namespace; started by
-root, its answers have a user of their own. Memory is measured from outside, not limited by the kernel, and packages are
-those of this machine: results say `bwrap`, and no leaderboard accepts them.
+A zygote has process, IPC, mount, host name and network namespaces, a read-only system and no
+network; it builds walls around each answer (`runner/walls.py`). Started by an ordinary user, it has
+a user namespace; started by root, its answers have a user of their own. Memory is measured from
+outside, not limited by the kernel, and packages are those of this machine: results say `bwrap`, and
+no leaderboard accepts them.
 
-The zygote is process 1: when it ends, the kernel ends all other processes. It ends with bwrap, and bwrap ends with the
-harness.
+The zygote is process 1: when it ends, the kernel ends all other processes. It ends with bwrap, and
+bwrap ends with the harness.
 """
 
 import contextlib
-import dataclasses
-import functools
 import os
 import platform
 import re
 import secrets
 import shutil
-import signal
-import subprocess
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from pathlib import Path
+from typing import IO
 
-from lmrbench_data.base.child import Child
 from lmrbench_data.base.errors import InfraError
 
 from ..runner import zygote_arguments, zygote_program
 from ..runner.seccomp import filter_program
 from .base import PYTHON_OPTIONS, USER_NAME, Ended, Limits
+from .bwrap_memory import MemoryWatch
 from .bwrap_view import (
     CONFIGURATION,
     PYTHON,
@@ -36,23 +35,42 @@ from .bwrap_view import (
     package_mounts,
     system_mounts,
 )
-from .child_sandbox import ChildSandbox, find_environment, memory_of, memory_watch, parents, rlimits
+from .child_sandbox import ChildSandbox, ChildZygote, ZygoteChild, find_environment
 from .zygote import OWN_PROCESSES, WORK, ZYGOTE_ENVIRONMENT, GoneError, Zygote
 from .zygotes import SHARED, Isolation
 
 #: The user inside a user namespace; there, the limit of processes counts only those of the run.
-_USER = "65534"
-_USER_NAMESPACE = ("--unshare-user", "--uid", _USER, "--gid", _USER, "--cap-drop", "ALL")
+_USER = 65534
+_USER_NAMESPACE = [
+    "--unshare-user",
+    *("--uid", str(_USER), "--gid", str(_USER)),
+    *("--cap-drop", "ALL"),
+]
 #: The first kernel that counts processes by user namespace.
 _KERNEL = (5, 14)
-#: Each of root's runs gets a random user of this many, without processes: the kernel counts processes by user.
-_FIRST_USER, _USERS = 1_500_000_000, 2**24
+#: Each of root's runs gets a random user of this many, without processes: the kernel counts
+#: processes by user.
+_FIRST_USER = 1_500_000_000
+_USERS = 2**24
 #: What root's zygotes need to build walls; those of an ordinary user have no capability.
-_CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN", "SETUID", "SETGID", "SETPCAP", "KILL")
+_CAPABILITIES = [
+    *("--cap-drop", "ALL"),
+    *("--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_NET_ADMIN", "--cap-add", "CAP_KILL"),
+    *("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"),
+]
+_NAMESPACES = [
+    "--unshare-ipc",
+    "--unshare-pid",
+    "--unshare-net",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+]
+_PROCESS = ["--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "sandbox"]
+#: A shared mapping of /dev/zero would be memory that no limit covers.
+_DEVICES = ["--proc", "/proc", "--dev", "/dev", "--dev-bind", "/dev/null", "/dev/zero"]
+#: bwrap leaves both writable, without a limit on their size.
+_READ_ONLY = ["--remount-ro", "/dev", "--remount-ro", "/"]
 _ENVIRONMENT = {**ZYGOTE_ENVIRONMENT, "HOME": WORK, "PATH": "/python/bin:/usr/bin:/bin"}
-#: Seconds that the kernel may take to end all processes of a run.
-_END_S = 10.0
-_MB = 2**20
 
 
 class BwrapSandbox(ChildSandbox):
@@ -61,21 +79,20 @@ class BwrapSandbox(ChildSandbox):
     name = "bwrap"
 
     def __init__(self, benchmark: Path | None = None, isolation: Isolation = SHARED) -> None:
-        """Check with a zygote that this user may use bubblewrap on this machine; InfraError if not."""
+        """Check with a zygote that this user may use bubblewrap here; InfraError if not."""
         super().__init__(benchmark, isolation)
         program = shutil.which("bwrap")
         if program is None:
             raise InfraError("bubblewrap is not installed (Debian: `apt-get install bubblewrap`)")
         if os.geteuid() != 0 and _kernel() < _KERNEL:
-            raise InfraError(
-                f"bubblewrap needs Linux {_KERNEL[0]}.{_KERNEL[1]} here, but this is {platform.release()}"
-            )
-        self._program = program
+            needed = f"Linux {_KERNEL[0]}.{_KERNEL[1]}"
+            raise InfraError(f"bubblewrap needs {needed} here, but this is {platform.release()}")
         try:
             filter_program()
         except OSError as error:
             raise InfraError(str(error)) from error
-        self._system = system_mounts(benchmark)
+        rights = _CAPABILITIES if os.geteuid() == 0 else _USER_NAMESPACE
+        self._options = [program, *rights, *_NAMESPACES, *_PROCESS, *system_mounts(benchmark)]
         #: Options by identity, as found by `prepare`.
         self._packages: dict[str, list[str]] = {}
         #: Names of libraries by identity, likewise.
@@ -87,7 +104,7 @@ class BwrapSandbox(ChildSandbox):
             raise InfraError(f"bubblewrap does not work on this machine: {error}") from error
 
     def prepare(self, tag: str) -> str:
-        """Check that this Python has the environment's packages; a zygote reports one that it cannot import."""
+        """Check that this Python has the environment's packages; zygotes report broken ones."""
         identity = super().prepare(tag)
         if identity not in self._packages:
             requirements = find_environment(tag, self._benchmark).packages()
@@ -101,121 +118,59 @@ class BwrapSandbox(ChildSandbox):
     @contextlib.contextmanager
     def zygote(self, image: str, limits: Limits) -> Iterator[Zygote]:
         """Start a zygote in bubblewrap, and end it after the block."""
-        user = _new_user()
-        walls = {"user": int(user), "disk_mb": limits.disk_mb}
+        user = _USER if os.geteuid() != 0 else _FIRST_USER + secrets.randbelow(_USERS)
+        walls = {"user": user, "disk_mb": limits.disk_mb}
         required = self._required.get(image, [])
         program = zygote_program(walls=walls, in_place=False, has_cgroup=False, required=required)
-        with self._command(
-            zygote_arguments(program), self._packages.get(image, ()), limits, user
-        ) as (command, fds):
-            child = _Contained(
-                command, environment=_ENVIRONMENT, stderr=subprocess.PIPE, pass_fds=fds
-            )
-
-        def watch(limits: Limits) -> Callable[[], Ended | None]:
-            return memory_watch(functools.partial(memory_of, child.process.pid, limits), limits)
-
-        with child, self.hosted(child, child.kill_contained) as host:
-            yield Zygote(
-                dataclasses.replace(host, watch=watch, rlimits=_rlimits),
-                program,
-            )
-
-    @contextlib.contextmanager
-    def _command(
-        self, arguments: Sequence[str], mounts: Iterable[str], limits: Limits, user: str
-    ) -> Iterator[tuple[list[str], list[int]]]:
-        """Yield the command that runs Python with these arguments, and the descriptors that it must inherit."""
-        with contextlib.ExitStack() as opened:
-            entry = (
-                f"{USER_NAME}:x:{user}:{user}:{USER_NAME}:/nonexistent:/usr/sbin/nologin\n".encode()
-            )
-            inherited = [opened.enter_context(_readable(data)) for data in (configuration(), entry)]
-            venv, passwd = map(str, inherited)
-            folder = ("--size", str(limits.disk_mb * _MB), "--perms", "1777", "--tmpfs")
+        with _readable(configuration()) as venv, _readable(_user_entry(user)) as passwd:
+            files = (venv.fileno(), passwd.fileno())
             command = [
-                *(self._program, *_user_options()),
-                *(
-                    "--unshare-ipc",
-                    "--unshare-pid",
-                    "--unshare-net",
-                    "--unshare-uts",
-                    "--unshare-cgroup-try",
-                ),
-                *("--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "sandbox"),
-                *self._system,
-                *mounts,
-                *(
-                    "--file",
-                    venv,
-                    CONFIGURATION,
-                    "--perms",
-                    "0644",
-                    "--file",
-                    passwd,
-                    "/etc/passwd",
-                ),
-                # A shared mapping of /dev/zero would be memory that no limit covers.
-                *("--proc", "/proc", "--dev", "/dev", "--dev-bind", "/dev/null", "/dev/zero"),
-                *(*folder, "/tmp", *folder, WORK, "--chdir", WORK),
-                # bwrap leaves both writable, without a limit on their size.
-                *("--remount-ro", "/dev", "--remount-ro", "/"),
-                *("--", PYTHON, *PYTHON_OPTIONS, *arguments),
+                *self._options,
+                *self._packages.get(image, ()),
+                *("--file", str(venv.fileno()), CONFIGURATION),
+                *("--perms", "0644", "--file", str(passwd.fileno()), "/etc/passwd"),
+                *_writable_parts(limits),
+                *("--", PYTHON, *PYTHON_OPTIONS, *zygote_arguments(program)),
             ]
-            yield command, inherited
+            child = ZygoteChild(command, environment=_ENVIRONMENT, pass_fds=files)
+        with self.running(child):
+            zygote = _BwrapZygote(child)
+            zygote.start(program)
+            yield zygote
 
 
-class _Contained(Child):
-    """A bwrap process; killing it waits until every process of its run has ended."""
+class _BwrapZygote(ChildZygote):
+    """A zygote in bubblewrap, whose jobs are limited in memory from outside."""
 
-    def kill(self) -> None:
-        self.kill_contained()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(_END_S)
-        super().kill()
+    def watch(self, limits: Limits) -> Callable[[], Ended | None]:
+        return MemoryWatch(self.child.tree, limits)
 
-    def kill_contained(self) -> None:
-        """Kill process 1 of the run; the kernel kills all others, and bwrap ends after the last one."""
-        if self.process.poll() is None:
-            for process, parent in parents().items():
-                if parent == self.process.pid:
-                    with contextlib.suppress(OSError):
-                        os.kill(process, signal.SIGKILL)
+    def rlimits(self, limits: Limits) -> Mapping[str, int]:
+        # The kernel counts an ordinary user's zygote with its job.
+        more = OWN_PROCESSES if os.geteuid() != 0 else 0
+        return {**super().rlimits(limits), "RLIMIT_NPROC": limits.processes + more}
 
 
-def _new_user() -> str:
-    return _USER if os.geteuid() != 0 else str(_FIRST_USER + secrets.randbelow(_USERS))
+def _writable_parts(limits: Limits) -> list[str]:
+    """Return the options for devices and the two folders in memory; the rest is read-only."""
+    folder = ["--size", str(limits.disk_mb * 2**20), "--perms", "1777", "--tmpfs"]
+    folders = [*folder, "/tmp", *folder, WORK, "--chdir", WORK]
+    return [*_DEVICES, *folders, *_READ_ONLY]
 
 
-def _rlimits(limits: Limits) -> dict[str, int]:
-    """Return the rlimits of a job; the kernel counts an ordinary user's zygote with it."""
-    more = OWN_PROCESSES if os.geteuid() != 0 else 0
-    return rlimits(limits, RLIMIT_NPROC=limits.processes + more)
+def _user_entry(user: int) -> bytes:
+    """Return the line of /etc/passwd about the user of a run."""
+    return f"{USER_NAME}:x:{user}:{user}:{USER_NAME}:/nonexistent:/usr/sbin/nologin\n".encode()
 
 
-def _user_options() -> Sequence[str]:
-    """Return bwrap's options for the rights of a zygote."""
-    if os.geteuid() != 0:
-        return _USER_NAMESPACE
-    return [
-        "--cap-drop",
-        "ALL",
-        *(word for name in _CAPABILITIES for word in ("--cap-add", f"CAP_{name}")),
-    ]
-
-
-@contextlib.contextmanager
-def _readable(data: bytes) -> Iterator[int]:
-    """Yield a descriptor from which another process can read a little data."""
-    ours, theirs = os.pipe()
-    try:
-        os.write(theirs, data)
-        os.close(theirs)
-        yield ours
-    finally:
-        os.close(ours)
+def _readable(data: bytes) -> IO[bytes]:
+    """Return a file from which another process can read a little data."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 (the caller closes it)
+    file.write(data)
+    file.seek(0)
+    return file
 
 
 def _kernel() -> tuple[int, int]:
-    found = re.match(r"(\d+)\.(\d+)", platform.release())
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    version = re.match(r"(\d+)\.(\d+)", platform.release())
+    return (int(version[1]), int(version[2])) if version else (0, 0)

@@ -1,4 +1,4 @@
-"""Run workspaces in parallel, and retry alone those that an overloaded machine kept from running."""
+"""Run workspaces in parallel; retry alone those that an overloaded machine kept from running."""
 
 import contextlib
 import threading
@@ -12,7 +12,7 @@ from .base import Limits, Outcome, Sandbox
 def run_with_exclusive_retry(
     sandbox: Sandbox, image: str, workspace: bytes, limits: Limits, modules: Sequence[str] = ()
 ) -> Outcome:
-    """Run a workspace; if the machine had no time for the run, retry it once while this process runs nothing else.
+    """Run a workspace; if the machine had no time for it, retry once while nothing else runs here.
 
     Raises:
         OverloadError: the machine had no time for the retry either.
@@ -27,7 +27,7 @@ def run_with_exclusive_retry(
 
 
 class _Turns:
-    """A lock with shared and exclusive holders; a waiting exclusive holder precedes later shared ones."""
+    """A lock with shared and exclusive holders; a waiting exclusive one precedes later ones."""
 
     def __init__(self) -> None:
         self._door = threading.Lock()

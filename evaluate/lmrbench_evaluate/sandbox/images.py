@@ -1,4 +1,4 @@
-"""Make an environment's image available: find it, pull it from the configured registry, or build it."""
+"""Make an environment's image available: find, pull or build it."""
 
 import hashlib
 import io
@@ -25,9 +25,12 @@ _log = logging.getLogger(__name__)
 
 
 def ensure_image(api: Any, tag: str, benchmark: Path | None = None) -> str:
-    """Return the daemon's id of an image, pulled or built first if it is missing; InfraError if neither is possible.
+    """Return the daemon's id of an image, pulled or built first if it is missing.
 
     Of a user's processes that find it missing at the same time, one makes it and the others wait.
+
+    Raises:
+        InfraError: it can be neither pulled nor built.
     """
     if identity := image_id(api, tag):
         return identity
@@ -35,9 +38,7 @@ def ensure_image(api: Any, tag: str, benchmark: Path | None = None) -> str:
     try:
         held = lock.acquire(blocking=False)
     except Timeout:
-        _log.info(
-            "image %s is missing: waiting for another process, which pulls or builds an image", tag
-        )
+        _log.info("image %s is missing: waiting for another process, which makes an image", tag)
         held = lock.acquire()
     with held:
         return image_id(api, tag) or _make_image(api, tag, benchmark)
@@ -78,7 +79,7 @@ def image_id(api: Any, tag: str) -> str | None:
 
 
 def layers_digest(api: Any, image: str) -> str:
-    """Return a hash of an image's layers, because its id also depends on how its daemon stores images."""
+    """Return a hash of an image's layers; its id also depends on how its daemon stores images."""
     with engine_errors(f"image {image}"):
         layers = api.inspect_image(image)["RootFS"]["Layers"]
     return f"sha256:{hashlib.sha256(' '.join(layers).encode()).hexdigest()}"
@@ -94,7 +95,7 @@ def pull_image(api: Any, tag: str) -> str:
 
 
 def build_image(api: Any, environment: Environment) -> str:
-    """Build an environment's image under its content-hashed tag; return the daemon's id, or raise InfraError."""
+    """Build an environment's image under its content-hashed tag; return the daemon's id."""
     passed = {name: os.environ[name] for name in _BUILD_ARGUMENTS if os.environ.get(name)}
     with engine_errors(f"building {environment.tag}"):
         lines = api.build(
@@ -119,10 +120,11 @@ def _follow(lines: Iterable[Mapping[str, Any]], action: str) -> None:
     recent: deque[str] = deque(maxlen=5)
     for line in lines:
         if "error" in line:
-            raise InfraError(
-                f"{action} failed: {line['error']} (after: {' | '.join(recent)[-400:]})"
-            )
-        text = str(line.get("stream") or ("" if "id" in line else line.get("status", ""))).strip()
+            before = " | ".join(recent)[-400:]
+            raise InfraError(f"{action} failed: {line['error']} (after: {before})")
+        if "id" in line:  # the progress of one layer
+            continue
+        text = str(line.get("stream") or line.get("status") or "").strip()
         if text and text not in recent:
             recent.append(text)
             if "status" in line or text.startswith("Step "):

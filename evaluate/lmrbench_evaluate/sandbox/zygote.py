@@ -1,18 +1,21 @@
 """One zygote of any backend: libraries are loaded once, and each answer is a job of its own.
 
-The other side of the connection is `runner/zygote.py`. A job that reaches a limit is ended alone. Only a zygote in
-whose container memory ran out is given up: the kernel may then have ended any of its processes.
+The other side of the connection is `runner/zygote.py`. A job that reaches a limit is ended alone.
+A zygote is given up only if memory ran out in its container: the kernel may then have ended any of
+its processes.
 """
 
 import contextlib
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from lmrbench_data.base.errors import InfraError
 
 from ..runner import zygote_message
-from .base import ENVIRONMENT, START_S, Ended, Limits, Outcome
+from .base import ENVIRONMENT, START_S, Ended, Limits, Outcome, Pieces
 from .meter import Meter, collect_output, make_outcome
 
 #: Processes of a container besides those of an answer: the zygote, and the one that started it.
@@ -20,136 +23,194 @@ OWN_PROCESSES = 2
 ZYGOTE_ENVIRONMENT = {
     **ENVIRONMENT,
     "OMP_WAIT_POLICY": "passive",
-    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
 }
 #: Where a job finds its workspace, in a sandbox with a file system of its own.
 WORK = "/work"
 #: Seconds that the kernel may take to end all processes of a job.
-_END_S = 10.0
+END_S = 10.0
 
 
 class GoneError(InfraError):
     """The zygote ended before it took an answer."""
 
 
-@dataclass(frozen=True)
-class Host:
-    """A started zygote, as its backend reaches it."""
+@dataclass
+class Job:
+    """What the zygote has reported about its present job."""
 
-    send: Callable[[bytes], None]
-    read: Callable[[float], list[tuple[bool, bytes]] | None]
-    """Waits for at most this many seconds; returns (is stdout, data) pairs, and None at the end."""
-    cpu_seconds: Callable[[], float]
-    """CPU seconds of all its processes so far."""
-    offered: Callable[[], contextlib.AbstractContextManager[Callable[[float], float]]]
-    """Yields the probe of a `Meter`."""
-    end: Callable[[str], tuple[Ended, str]]
-    """Returns how the zygote ended, given its stderr, and a line about it."""
-    watch: Callable[[Limits], Callable[[], Ended | None]] = lambda limits: lambda: None
-    """Returns a function that says how a job must end because of a limit that only the backend knows."""
-    folder: Callable[[], contextlib.AbstractContextManager[str]] = lambda: contextlib.nullcontext(
-        WORK
-    )
-    """Yields the folder of a job, and leaves nothing of the job behind."""
-    rlimits: Callable[[Limits], Mapping[str, int]] = field(default=lambda limits: {})
-    """Returns the rlimits of a job by name."""
-    runs_in_place: bool = False
-    """Whether its first job is the only one and takes its place; see `runner/zygote.py`."""
+    cpu_before_s: float | None = None
+    """CPU seconds of the zygote before the job; None until it has taken the job."""
+    has_ended: bool = False
+    kills: int = 0
+    """Processes that the kernel killed meanwhile for lack of memory."""
+    status: int = 0
 
 
-class Zygote:
-    """Runs one answer at a time on a host."""
+class Zygote(ABC):
+    """Runs one answer at a time; a subclass says how its backend reaches the process."""
 
-    def __init__(self, host: Host, program: bytes) -> None:
-        """Send the program and wait until it can take a job; GoneError if the machine refuses its walls."""
-        self._host, self._buffer, self._errors = host, bytearray(), ""
-        #: CPU seconds that the host counts and the zygote does not; None until it has started.
-        self._uncounted: float | None = None
-        self._begin()
-        host.send(program)
-        self._wait(lambda: self._uncounted is not None, START_S)
-        if self._uncounted is None:
-            raise GoneError(f"a zygote does not start: {host.end(self._errors)[1]}")
+    #: Whether its first job is the only one and takes its place; see `runner/zygote.py`.
+    runs_in_place = False
 
-    def _begin(self) -> None:
-        """Expect a new job."""
-        #: CPU seconds before the job; None until the zygote has taken it.
-        self._cpu_before: float | None = None
-        #: How many processes the kernel killed meanwhile, and the exit status of the job, once it has ended.
-        self._report: tuple[int, int] | None = None
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._errors = ""
+        self.job = Job()
+        #: CPU seconds that the backend counts and the zygote does not; None until it has started.
+        self._uncounted_s: float | None = None
+
+    @abstractmethod
+    def send(self, data: bytes) -> None:
+        """Send data; does nothing if the process has ended."""
+
+    @abstractmethod
+    def read(self, timeout_s: float) -> Pieces | None:
+        """Return the output that arrives within at most this many seconds; None at the end."""
+
+    @abstractmethod
+    def cpu_seconds(self) -> float:
+        """Return the CPU seconds of all its processes so far."""
+
+    @abstractmethod
+    def offered_share(self, seconds: float) -> float:
+        """Spin beside it and return the share of a processor that was available (see `Meter`)."""
+
+    @abstractmethod
+    def describe_end(self, errors: str) -> tuple[Ended, str]:
+        """Return how the process ended, given its stderr, and a line about it."""
+
+    def watch(self, limits: Limits) -> Callable[[], Ended | None]:
+        """Return a function that says how a job must end because of a limit of the backend."""
+        return lambda: None
+
+    def folder(self) -> contextlib.AbstractContextManager[str]:
+        """Yield the folder of a job, and leave nothing of the job behind."""
+        return contextlib.nullcontext(WORK)
+
+    def rlimits(self, limits: Limits) -> Mapping[str, int]:
+        """Return the rlimits of a job by name."""
+        return {}
+
+    def start(self, program: bytes) -> None:
+        """Send the program and wait until the zygote can take a job.
+
+        Raises:
+            GoneError: the zygote ended, for example because the machine refuses its walls.
+        """
+        self.send(program)
+        self._read_until(lambda: self._uncounted_s is not None, START_S)
+        if self._uncounted_s is None:
+            problem = self.describe_end(self._errors)[1]
+            raise GoneError(f"a zygote does not start: {problem}")
 
     def run(self, modules: Sequence[str], workspace: bytes, limits: Limits) -> tuple[Outcome, bool]:
-        """Run one answer, as `Sandbox.run`; return its outcome, and whether the zygote can take another.
+        """Run one answer; return its outcome, and whether the zygote can take another.
 
         Raises:
             GoneError: the zygote had ended before.
             OverloadError, InfraError: as `Sandbox.run`.
         """
-        self._begin()
-        host = self._host
-        with host.folder() as work, host.offered() as offered:
-            host.send(zygote_message(workspace, modules, work, host.rlimits(limits)))
-            meter = Meter(limits, lambda: host.cpu_seconds() - (self._cpu_before or 0.0), offered)
-            stdout, log, ended = collect_output(self._read, meter, limits, host.watch(limits))
-            duration = meter.elapsed()
-            if ended is not Ended.EXITED and not host.runs_in_place:
-                host.send(b"{}\n")
-                self._wait(lambda: self._report is not None, _END_S)
+        job = self.job = Job()
+        with self.folder() as work:
+            self.send(zygote_message(workspace, modules, work, self.rlimits(limits)))
+            meter = Meter(limits, self._job_cpu_seconds, self.offered_share)
+            watch = self.watch(limits)
+            stdout, log, ended = collect_output(self._read_job, meter, limits, watch)
+            duration_s = meter.elapsed()
+            if ended is not Ended.EXITED:
+                self._end_job()
         problem = f"{ended}: {(log or self._errors).strip()[-300:]}"
-        if self._report is not None:
-            kills, status = self._report
-            if ended is Ended.EXITED and kills and status:
-                ended = Ended.OUT_OF_MEMORY
-        elif ended is Ended.EXITED:
-            ended, problem = host.end(self._errors or log)
-            if self._cpu_before is None:
-                raise GoneError(f"a zygote ended ({problem})")
-        is_well = self._report is not None and not self._report[0]
-        return make_outcome(stdout, log, ended, duration, meter.cpu, problem), is_well
+        if ended is Ended.EXITED:
+            ended, problem = self._end_of_job(log, problem)
+        outcome = make_outcome(stdout, log, ended, duration_s, meter.cpu, problem)
+        return outcome, job.has_ended and not job.kills
 
-    def _wait(self, arrived: Callable[[], bool], seconds: float) -> None:
+    def _end_job(self) -> None:
+        """End a job that has reached a limit; one in place ends with its container."""
+        if not self.runs_in_place:
+            self.send(b"{}\n")
+            self._read_until(lambda: self.job.has_ended, END_S)
+
+    def _end_of_job(self, log: str, problem: str) -> tuple[Ended, str]:
+        """Return how a job ended whose output has ended, and a line about it."""
+        job = self.job
+        if job.has_ended:
+            is_out_of_memory = job.kills and job.status
+            return (Ended.OUT_OF_MEMORY if is_out_of_memory else Ended.EXITED), problem
+        ended, problem = self.describe_end(self._errors or log)
+        if job.cpu_before_s is None:
+            raise GoneError(f"a zygote ended ({problem})")
+        return ended, problem
+
+    def _job_cpu_seconds(self) -> float:
+        return self.cpu_seconds() - (self.job.cpu_before_s or 0.0)
+
+    def _read_until(self, has_arrived: Callable[[], bool], seconds: float) -> None:
         deadline = time.monotonic() + seconds
-        while (
-            not arrived()
-            and (rest := deadline - time.monotonic()) > 0
-            and self._read(rest) is not None
-        ):
-            pass
+        while not has_arrived():
+            rest_s = deadline - time.monotonic()
+            if rest_s <= 0 or self._read_job(rest_s) is None:
+                return
 
-    def _read(self, timeout_s: float) -> list[tuple[bool, bytes]] | None:
-        """Return pieces of the job's output as (is stdout, data); None once all of it has been read, or at the end."""
-        if self._report is not None or (arrived := self._host.read(timeout_s)) is None:
+    def _read_job(self, timeout_s: float) -> Pieces | None:
+        """Return output of the job; None once all of it has been read, or at the end."""
+        if self.job.has_ended:
             return None
-        pieces: list[tuple[bool, bytes]] = []
+        arrived = self.read(timeout_s)
+        if arrived is None:
+            return None
+        pieces: Pieces = []
         for is_stdout, data in arrived:
-            if self._host.runs_in_place and self._cpu_before is not None:
+            if self.runs_in_place and self.job.cpu_before_s is not None:
                 pieces.append((is_stdout, data))
             elif is_stdout:
                 self._buffer += data
-                pieces += self._messages()
+                pieces += self._read_messages()
             else:
-                self._errors = (self._errors + data.decode("utf-8", "replace"))[-2000:]
+                text = data.decode("utf-8", "replace")
+                self._errors = (self._errors + text)[-2000:]
         return pieces
 
-    def _messages(self) -> Iterator[tuple[bool, bytes]]:
-        """Read the complete messages in the buffer; yield the output of the job."""
-        while (line_end := self._buffer.find(b"\n")) >= 0:
-            kind, *words = bytes(self._buffer[:line_end]).split()
-            size = int(words[0]) if kind in (b"out", b"log") else 0
-            if len(self._buffer) < line_end + 1 + size:
-                return
-            data = bytes(self._buffer[line_end + 1 : line_end + 1 + size])
-            del self._buffer[: line_end + 1 + size]
-            if kind == b"started":
-                self._uncounted = self._host.cpu_seconds() - int(words[0]) / 1e9
-            elif (
-                kind == b"begin"
-            ):  # asking the host for each answer would take most of its own time
-                self._cpu_before = int(words[0]) / 1e9 + (self._uncounted or 0.0)
-                if self._host.runs_in_place:
-                    yield True, bytes(self._buffer)
-                    self._buffer.clear()
-            elif kind == b"end":
-                self._report = int(words[0]), int(words[1])
+    def _read_messages(self) -> Iterator[tuple[bool, bytes]]:
+        """Note what the zygote reports; yield the output of the job."""
+        while message := _take_message(self._buffer):
+            if message.kind in ("out", "log"):
+                yield message.kind == "out", message.data
             else:
-                yield kind == b"out", data
+                self._note(message.kind, message.numbers)
+            if message.kind == "begin" and self.runs_in_place:  # the rest is output
+                yield True, bytes(self._buffer)
+                self._buffer.clear()
+
+    def _note(self, event: str, numbers: list[int]) -> None:
+        if event == "started":
+            self._uncounted_s = self.cpu_seconds() - numbers[0] / 1e9
+        elif event == "begin":
+            # To ask the backend for each answer would take most of the answer's own time.
+            self.job.cpu_before_s = numbers[0] / 1e9 + (self._uncounted_s or 0.0)
+        elif event == "end":
+            self.job.kills, self.job.status = numbers
+            self.job.has_ended = True
+
+
+class _Message(NamedTuple):
+    kind: str
+    numbers: list[int]
+    data: bytes
+
+
+def _take_message(buffer: bytearray) -> _Message | None:
+    """Take the first message off a buffer; None if it is not complete."""
+    data_start = buffer.find(b"\n") + 1
+    if not data_start:
+        return None
+    kind, *numbers = buffer[:data_start].decode("ascii").split()
+    size = int(numbers[0]) if kind in ("out", "log") else 0
+    if len(buffer) < data_start + size:
+        return None
+    data = bytes(buffer[data_start : data_start + size])
+    del buffer[: data_start + size]
+    return _Message(kind, [int(number) for number in numbers], data)

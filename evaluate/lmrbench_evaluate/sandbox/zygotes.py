@@ -1,14 +1,14 @@
 """Run each answer in a zygote: the common part of all sandboxes here.
 
-How long a zygote lives is the isolation. `shared`: for many answers, one after the other, each behind walls so that
-nothing of one is visible to the next. `container`: for one answer, whose container is removed after it.
+How long a zygote lives is the isolation. `shared`: for many answers, one after the other, each
+behind walls that hide it from the next. `container`: for one answer; then its container is removed.
 """
 
 import contextlib
 import threading
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from lmrbench_data.base.errors import InfraError
 
@@ -23,13 +23,20 @@ MAX_IDLE = 8
 CLOSED = "the sandbox was closed"
 
 
+class _Idle(NamedTuple):
+    kind: Hashable
+    zygote: Zygote
+    ends: contextlib.ExitStack
+    """Ends the zygote."""
+
+
 class ZygoteSandbox(Sandbox):
-    """The zygotes of one harness process: as many as runs at a time, for each kind of answer."""
+    """The zygotes of one harness process: one for each parallel run, for each kind of answer."""
 
     def __init__(self, isolation: Isolation) -> None:
         self.isolation = isolation
-        self._idle_lock = threading.Lock()
-        self._idle: list[tuple[Hashable, Zygote, contextlib.ExitStack]] = []
+        self._lock = threading.Lock()
+        self._idle: list[_Idle] = []
         self._closed = False
 
     @abstractmethod
@@ -37,7 +44,7 @@ class ZygoteSandbox(Sandbox):
         """Start a zygote, and leave nothing of it after the block."""
 
     def kind(self, image: str, limits: Limits) -> Hashable:
-        """Return what answers have in common that the same zygote can run."""
+        """Return what answers must have in common to run in the same zygote."""
         return image, limits.memory_mb, limits.processes, limits.disk_mb
 
     def run(
@@ -45,46 +52,51 @@ class ZygoteSandbox(Sandbox):
     ) -> Outcome:
         # A run without libraries may need them with other settings, such as more threads.
         kind = (self.kind(image, limits), bool(modules))
-        while True:
-            with contextlib.ExitStack() as ends:
-                zygote = self._idle_one(kind, ends)
-                is_new = zygote is None
-                zygote = zygote or ends.enter_context(self.zygote(image, limits))
-                try:
-                    outcome, is_well = zygote.run(modules, workspace, limits)
-                except GoneError:
-                    if is_new or self._closed:
-                        raise
-                    continue
-                if self._closed:
-                    raise InfraError(CLOSED)
-                if is_well and self.isolation == SHARED:
-                    self._keep(kind, zygote, ends.pop_all())
-                return outcome
+        while idle := self._take_idle(kind):
+            with contextlib.suppress(GoneError):
+                return self._run_in(idle, modules, workspace, limits)
+        with contextlib.ExitStack() as ends:
+            zygote = ends.enter_context(self.zygote(image, limits))
+            new = _Idle(kind, zygote, ends.pop_all())
+        return self._run_in(new, modules, workspace, limits)
 
-    def close(self) -> None:
-        with self._idle_lock:
-            self._closed = True
-            idle, self._idle = self._idle, []
-        for _, _, ends in idle:
-            ends.close()
-
-    def _idle_one(self, kind: Hashable, ends: contextlib.ExitStack) -> Zygote | None:
-        """Take an idle zygote of this kind, if there is one; `ends` ends it."""
-        with self._idle_lock:
+    def _run_in(
+        self, place: _Idle, modules: Sequence[str], workspace: bytes, limits: Limits
+    ) -> Outcome:
+        """Run an answer in a zygote, which is then idle, or is ended."""
+        with contextlib.ExitStack() as ends:
+            ends.push(place.ends)
+            outcome, can_take_another = place.zygote.run(modules, workspace, limits)
             if self._closed:
                 raise InfraError(CLOSED)
-            for place in reversed(range(len(self._idle))):
-                if self._idle[place][0] == kind:
-                    _, zygote, its_end = self._idle.pop(place)
-                    ends.push(its_end)
-                    return zygote
+            if can_take_another and self.isolation == SHARED:
+                ends.pop_all()
+                self._keep(place)
+            return outcome
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            idle = self._idle
+            self._idle = []
+        for place in idle:
+            place.ends.close()
+
+    def _take_idle(self, kind: Hashable) -> _Idle | None:
+        with self._lock:
+            if self._closed:
+                raise InfraError(CLOSED)
+            for place in reversed(self._idle):
+                if place.kind == kind:
+                    self._idle.remove(place)
+                    return place
         return None
 
-    def _keep(self, kind: Hashable, zygote: Zygote, ends: contextlib.ExitStack) -> None:
-        with self._idle_lock:
-            self._idle.append((kind, zygote, ends))
-            is_surplus = len(self._idle) > MAX_IDLE or self._closed
-            surplus = self._idle.pop(0)[2] if is_surplus else None
+    def _keep(self, place: _Idle) -> None:
+        surplus = None
+        with self._lock:
+            self._idle.append(place)
+            if self._closed or len(self._idle) > MAX_IDLE:
+                surplus = self._idle.pop(0)
         if surplus:
-            surplus.close()
+            surplus.ends.close()
