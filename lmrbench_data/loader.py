@@ -162,10 +162,11 @@ def _read_verified(spec: str, config: str) -> tuple[Any, list[dict[str, Any]]]:
     is_local = spec != "" and Path(spec).is_dir()
     folder = Path(spec) if is_local else _download(spec, config)
     stamp = read_card_stamp(folder / "README.md", spec, config)
-    name, version = data_file(config), f"v{stamp['version']}"
+    name = data_file(config)
+    version = stamp["version"]
     tag = spec.partition("@")[2]
-    if not is_local and re.fullmatch(_VERSION, tag) and tag != version:
-        raise LoadError(f"{spec}: the card says version {stamp['version']}; the tag was moved")
+    if not is_local and re.fullmatch(_VERSION, tag) and tag != f"v{version}":
+        raise LoadError(f"{spec}: the card says version {version}; the tag was moved")
     if not (folder / name).is_file():
         raise LoadError(f"{spec}: no {name}; `lmrbench dataset build` makes a dataset folder")
     try:
@@ -181,11 +182,12 @@ def _read_verified(spec: str, config: str) -> tuple[Any, list[dict[str, Any]]]:
 
 def read_card_stamp(card: Path, where: str, config: str = FUNCTION) -> dict[str, str]:
     """Read the benchmark's version and the hashes of a configuration from a card's header."""
-    from huggingface_hub import metadata_load
+    import yaml
 
     try:
-        header: Any = metadata_load(card)
-        stamp = header[CARD_KEY]
+        with card.open(encoding="utf-8") as file:
+            _, header, _ = file.read(100_000).split("---\n", 2)
+        stamp = yaml.safe_load(header)[CARD_KEY]
         configs = dict(stamp.get("configs", {}))
         if "sha256" in stamp:
             configs[FUNCTION] = stamp
@@ -203,8 +205,10 @@ def read_card_stamp(card: Path, where: str, config: str = FUNCTION) -> dict[str,
     except NoConfigError:
         raise
     except Exception as error:  # a header may hold anything
-        problem = f"no README.md, or no `{CARD_KEY}` entry in its header"
-        raise LoadError(f"{where}: {problem}: not an LMR-Bench dataset") from error
+        raise LoadError(
+            f"{where}: no README.md, or no `{CARD_KEY}` entry in its header: not an LMR-Bench "
+            "dataset"
+        ) from error
     return facts
 
 
@@ -226,11 +230,13 @@ def _verify(rows: list[dict[str, Any]], stamp: Mapping[str, str], where: str) ->
         check_row(row, where)
         recorded = hashlib.sha256(row["expected"]).hexdigest()
         if row_sha256(row) != row["row_sha256"] or recorded != row["recording"]["sha256"]:
-            problem = f"row {row['instance_id']!r} was changed after the build"
-            raise LoadError(f"{where}: {problem}; {_AGAIN}")
+            raise LoadError(
+                f"{where}: row {row['instance_id']!r} was changed after the build; {_AGAIN}"
+            )
         if row["benchmark_version"] != stamp["version"]:
-            problem = f"rows of another version than the card's, {stamp['version']}"
-            raise LoadError(f"{where}: {problem}; {_AGAIN}")
+            raise LoadError(
+                f"{where}: rows of another version than the card's, {stamp['version']}; {_AGAIN}"
+            )
     if (dataset_sha256(rows), recordings_sha256(rows)) != (stamp["sha256"], stamp["recordings"]):
         raise LoadError(f"{where}: the rows do not match the card; {_AGAIN}")
 
@@ -244,23 +250,30 @@ def check_row(row: Mapping[str, Any], where: str) -> None:
     goals = row.get("goals") or [{"file": row["goal_file"], "functions": [row["goal_function"]]}]
     paths = [row["repo_name"], *row["context_files"], *(goal["file"] for goal in goals)]
     paths += [item["path"] for item in row.get("golden_files") or ()]
-    for path in paths:
-        try:
+    try:
+        for path in paths:
             check_path(path)
-        except LoadError as error:
-            raise LoadError(f"{where}: row {row['instance_id']!r}: {error}") from error
-    for goal in goals:
-        for name in goal["functions"]:
-            if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", name):
-                problem = f"goal_function {ascii(name)[:100]} is not a function's name"
-                raise LoadError(f"{where}: {problem}, or Class.method")
+        for goal in goals:
+            _check_functions(goal["functions"])
+    except LoadError as error:
+        raise LoadError(f"{where}: row {row['instance_id']!r}: {error}") from error
+
+
+def _check_functions(names: Iterable[str]) -> None:
+    for name in names:
+        if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", name):
+            raise LoadError(
+                f"goal_function {ascii(name)[:100]} is not a function's name, or Class.method"
+            )
 
 
 def _download(spec: str, config: str) -> Path:
     """Download a configuration; only a commit or a version may come from the client's cache."""
     if not HUB_NAME.fullmatch(spec):
-        fix = "use a folder, org/name[@revision], or with the package (pip install lmrbench)"
-        raise LoadError(f"dataset {spec!r}: no such folder; {fix} 'embedded'")
+        raise LoadError(
+            f"dataset {spec!r}: no such folder; use a folder, org/name[@revision], or with the "
+            "package (pip install lmrbench) 'embedded'"
+        )
     from huggingface_hub import HfApi, snapshot_download
 
     name, _, revision = spec.partition("@")
@@ -285,8 +298,10 @@ def _download_error(spec: str, error: Exception) -> LoadError:
     problem = f"{spec}: not a folder here, and cannot be downloaded ({_reason(error)})"
     if _is_unreachable(error) and not constants.HF_HUB_OFFLINE:
         return HubUnavailableError(f"{problem}; the Hub does not answer, try again later")
-    fix = "check name, revision and access (`hf auth login`)"
-    return LoadError(f"{problem}; {fix}; offline, name a version or commit in the cache")
+    return LoadError(
+        f"{problem}; check name, revision and access (`hf auth login`); offline, name a version or "
+        "commit in the cache"
+    )
 
 
 def _is_unreachable(error: Exception) -> bool:
@@ -325,8 +340,9 @@ def unpack(row: Mapping[str, Any], folder: str | Path) -> Path:
     """
     folder = Path(folder)
     if archive_sha256(row["repo_archive"]) != row["repo_sha256"]:
-        problem = "repo_archive does not match repo_sha256; load the dataset again"
-        raise LoadError(f"{row['instance_id']}: {problem}")
+        raise LoadError(
+            f"{row['instance_id']}: repo_archive does not match repo_sha256; load the dataset again"
+        )
     files = read_archive(row["repo_archive"])
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise LoadError(f"{folder}: not an empty folder; use a new one")

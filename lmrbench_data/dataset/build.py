@@ -33,7 +33,6 @@ from .card import Table, render_card, render_eval_yaml
 from .columns import columns, schema
 from .rows import (
     DatasetRow,
-    Option,
     RowChoice,
     config_of,
 )
@@ -110,18 +109,21 @@ def _choices(task: Task, instance: Instance) -> Iterator[RowChoice]:
     """Yield the choices of a paper with the recorded outputs of their options."""
     instances = {item.instance_id: item for item in task.options}
     for choice in task.choices:
-        options: list[Option] = []
-        for name in choice.options:
-            recording = read_recording(task, instances[task.option_id(choice, name)])
-            options.append({"name": name, "expected": recording.outputs})
+        recordings = {}
+        for option in choice.options:
+            recordings[option] = read_recording(task, instances[task.option_id(choice, option)])
+        cases = recordings[choice.published].cases
         yield {
             "name": choice.name,
             "question": choice.question,
             "published": choice.published,
             "stated": instance.option_of(choice),
             "open": choice.name in instance.open,
-            "cases": [case["name"] for case in recording.cases if choice.is_tested_by(case)],
-            "options": options,
+            "cases": [case["name"] for case in cases if choice.is_tested_by(case)],
+            "options": [
+                {"name": option, "expected": recording.outputs}
+                for option, recording in recordings.items()
+            ],
         }
 
 
@@ -133,12 +135,7 @@ def write_dataset(rows: Iterable[DatasetRow], folder: Path, benchmark: Benchmark
     """
     folder = folder.resolve()
     refuse_foreign(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    # In a temporary folder, because an interrupted build must not damage the old one.
-    try:
-        staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
-    except OSError as error:  # name the caller's folder, not the temporary one
-        raise type(error)(error.errno, error.strerror, str(folder)) from error
+    staging = _staging_folder(folder)
     try:
         sha256 = _write_files(list(rows), staging, benchmark)
         staging.chmod(0o755)
@@ -146,6 +143,15 @@ def write_dataset(rows: Iterable[DatasetRow], folder: Path, benchmark: Benchmark
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return sha256
+
+
+def _staging_folder(folder: Path) -> Path:
+    """Make a folder for a build, which must not damage the old one when it is interrupted."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
+    except OSError as error:  # name the caller's folder, not the temporary one
+        raise type(error)(error.errno, error.strerror, str(folder)) from error
 
 
 def _write_files(rows: Sequence[DatasetRow], folder: Path, benchmark: Benchmark) -> str:
@@ -167,17 +173,17 @@ def refuse_foreign(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file; {fix}")
     files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
-    for path in files:
-        name = path.relative_to(folder).as_posix()
+    names = [path.relative_to(folder).as_posix() for path in files]
+    for name in names:
         if name not in FILES and not name.startswith("__pycache__/"):
             raise InputError(f"{folder}: contains other files ({name}); {fix}")
-    if files:
-        try:
+    try:
+        if names:
             read_card_stamp(folder / "README.md", str(folder))
-        except NoConfigError:
-            return  # a private set
-        except LoadError as error:
-            raise InputError(f"{error}; {fix}") from error
+    except NoConfigError:
+        return  # a private set
+    except LoadError as error:
+        raise InputError(f"{error}; {fix}") from error
 
 
 def _write_table(config: str, rows: Sequence[DatasetRow], path: Path) -> Table:

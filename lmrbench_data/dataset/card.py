@@ -56,7 +56,7 @@ def render_card(tables: Mapping[str, Table], benchmark: Benchmark) -> str:
     by_config: dict[str, Any] = {name: [] for name in CONFIGS}
     by_config.update((name, table.rows) for name, table in tables.items())
     card = DatasetCard.from_template(
-        _header(tables, benchmark, sorted({row["license"] for row in rows})),
+        _header(tables, benchmark, rows),
         template_path=str(cards_folder() / "dataset_card.md"),
         benchmark=benchmark,
         sha256=default.sha256,
@@ -71,11 +71,12 @@ def render_card(tables: Mapping[str, Table], benchmark: Benchmark) -> str:
 
 
 def _header(
-    tables: Mapping[str, Table], benchmark: Benchmark, licences: list[str]
+    tables: Mapping[str, Table], benchmark: Benchmark, rows: Sequence[DatasetRow]
 ) -> "DatasetCardData":
     """Return the header, whose hashes `load_dataset` puts into its cache's key."""
     from huggingface_hub import DatasetCardData
 
+    licences = sorted({row["license"] for row in rows})
     facts: dict[str, Any] = {CARD_KEY: _stamp(tables, benchmark.version)}
     return DatasetCardData(
         pretty_name=benchmark.title,

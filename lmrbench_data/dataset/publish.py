@@ -7,7 +7,7 @@ according to proved.json. A tag never moves, and a repeated push changes nothing
 import contextlib
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,12 +97,20 @@ def plan_push(
     plan.head = info.sha
     plan.done = _is_published(plan, tags(api, repo_id))
     if not plan.done:
-        files = {item.rfilename for item in info.siblings or ()}
-        plan.removed = sorted(files - {*plan.files, *KEPT})
-        has_rows = not files.isdisjoint(map(data_file, CONFIGS))
-        old = _remote_rows(repo_id, info.sha) if has_rows else []
-        plan.changes = list(diff_rows(old, rows))
+        _compare(plan, {item.rfilename for item in info.siblings or ()})
     return plan
+
+
+def _compare(plan: PushPlan, files: Set[str]) -> None:
+    """Add the changes of a push to a plan.
+
+    Args:
+        files: the files on main.
+    """
+    plan.removed = sorted(files - {*plan.files, *KEPT})
+    has_rows = not files.isdisjoint(map(data_file, CONFIGS))
+    old = _remote_rows(plan.repo_id, plan.head) if has_rows else []
+    plan.changes = list(diff_rows(old, plan.rows))
 
 
 def _is_published(plan: PushPlan, published: Mapping[str, str]) -> bool:
@@ -110,13 +118,13 @@ def _is_published(plan: PushPlan, published: Mapping[str, str]) -> bool:
     fix = "raise `version` in benchmark.yaml"
     if plan.tag in published:
         if _remote_sha256(plan.repo_id, published[plan.tag]) != plan.sha256:
-            problem = f"{plan.tag} is already published with other content"
-            raise InputError(f"{plan.repo_id}: {problem}; {fix}")
+            raise InputError(
+                f"{plan.repo_id}: {plan.tag} is already published with other content; {fix}"
+            )
         return True
     versions = [Version(tag) for tag in published if _VERSION_TAG.fullmatch(tag)]
     if versions and max(versions) > Version(plan.tag):
-        problem = f"v{max(versions)} is newer than {plan.tag}"
-        raise InputError(f"{plan.repo_id}: {problem}; {fix}")
+        raise InputError(f"{plan.repo_id}: v{max(versions)} is newer than {plan.tag}; {fix}")
     return False
 
 
@@ -136,8 +144,10 @@ def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
     with hub_errors(f"{plan.repo_id} tag {plan.tag}"):
         api.create_tag(plan.repo_id, tag=plan.tag, revision=sha, repo_type="dataset", exist_ok=True)
     if _remote_sha256(plan.repo_id, plan.tag) != plan.sha256:
-        problem = "does not contain the pushed rows; delete the tag and push again"
-        raise InputError(f"{plan.repo_id}@{plan.tag}: {problem}")
+        raise InputError(
+            f"{plan.repo_id}@{plan.tag}: does not contain the pushed rows; delete the tag and push "
+            "again"
+        )
     return sha
 
 
@@ -151,11 +161,10 @@ def _commit(api: "HfApi", plan: PushPlan, private: bool) -> str:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "dataset"
         write_dataset(plan.rows, folder, plan.benchmark)
-        operations: list[CommitOperation] = [
-            *(CommitOperationAdd(file, str(folder / file)) for file in plan.files),
-            *(CommitOperationDelete(file) for file in plan.removed),
-        ]
+        additions = [CommitOperationAdd(file, str(folder / file)) for file in plan.files]
+        deletions = [CommitOperationDelete(file) for file in plan.removed]
         title = f"{plan.benchmark.title} {plan.tag} ({plan.sha256[:12]})"
+        operations: list[CommitOperation] = [*additions, *deletions]
         return commit(api, plan.repo_id, operations, title=title, parent_commit=plan.head)
 
 

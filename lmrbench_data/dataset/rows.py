@@ -260,8 +260,10 @@ def check_instances(instances: Iterable[str], known: Collection[str]) -> None:
     """Check that instances are known."""
     for name in instances:
         if name not in known:
-            problem = f"{name!r} is unknown{did_you_mean(name, known)}"
-            raise ArgumentError("instances", f"{problem}; see `lmrbench tasks list`")
+            raise ArgumentError(
+                "instances",
+                f"{name!r} is unknown{did_you_mean(name, known)}; see `lmrbench tasks list`",
+            )
 
 
 def content_sha256(row: DatasetRow) -> str:

@@ -56,8 +56,9 @@ class PaperStore:
         if not first or not path.is_file():
             return ""
         if hashlib.sha256(path.read_bytes()).hexdigest() != first:
-            problem = "changed since it was stored; remove it, and fetch or add it again"
-            raise InputError(f"{path}: {problem}")
+            raise InputError(
+                f"{path}: changed since it was stored; remove it, and fetch or add it again"
+            )
         return first
 
     def put(self, key: str, data: bytes, source: str) -> str:
@@ -69,8 +70,10 @@ class PaperStore:
         first = self._first(key)
         sha256 = hashlib.sha256(data).hexdigest()
         if first and first != sha256:
-            fix = f"remove {self.path(key, '.sha256')} to replace it"
-            raise InputError(f"{source}: differs from the PDF stored for {key} before; {fix}")
+            raise InputError(
+                f"{source}: differs from the PDF stored for {key} before; remove "
+                f"{self.path(key, '.sha256')} to replace it"
+            )
         write_atomically(self.path(key), data)
         write_atomically(self.path(key, ".sha256"), sha256)
         return sha256
@@ -154,8 +157,10 @@ def _get(target: str, url: str) -> tuple[Any, bytes]:
             with _stream(target) as response:
                 data = _body(response, url)
         except HfHubHTTPError as error:
-            reason = f"HTTP {error.response.status_code}, after {TRIES} attempts"
-            raise InfraError(f"{url}: {reason}; try again later, or {_BY_HAND}") from error
+            raise InfraError(
+                f"{url}: HTTP {error.response.status_code}, after {TRIES} attempts; try again "
+                f"later, or {_BY_HAND}"
+            ) from error
         except (HTTPError, OfflineModeIsEnabled) as error:
             raise UnreachableError(f"{host} cannot be reached ({error_line(error)})") from error
         if data is not None:
@@ -225,20 +230,18 @@ def fetch_missing(
     for key in missing:
         url = pdf_url(papers[key])
         host = urlsplit(url).netloc
+        if key != missing[0] and host not in unreachable:
+            time.sleep(PAUSE_S * _scale())
         try:
             if host in unreachable:
                 raise unreachable[host]
-            if key != missing[0]:
-                time.sleep(PAUSE_S * _scale())
             store.put(key, fetch_pdf(url), url)
+            summary.fetched += 1
         except LMRBenchError as error:
             summary.problems[key] = error
             if isinstance(error, UnreachableError):
                 unreachable[host] = error
-            progress.step("failed")
-        else:
-            summary.fetched += 1
-            progress.step("fetched")
+        progress.step("failed" if key in summary.problems else "fetched")
     return summary
 
 

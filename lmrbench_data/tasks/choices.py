@@ -73,10 +73,7 @@ def read_choices(
         paper: paper.md with the marks of the regions.
         goals: file → masked functions of the method.
     """
-    regions = _regions(folder / "paper.md", paper)
-    for name in sorted(regions.keys() ^ stated.keys()):
-        problem = f"the choice {name} needs its region there and facts in method.yaml"
-        raise InputError(f"{folder / 'paper.md'}: {problem}")
+    regions = _regions(folder / "paper.md", paper, stated)
     owners: dict[tuple[str, str], str] = {}
     for name, facts in stated.items():
         for problem in _misplaced(name, facts, goals, owners):
@@ -105,15 +102,20 @@ def _choice(folder: Path, name: str, facts: Mapping[str, Any], text: str) -> Cho
     published = facts["published"]
     code = {path.stem: read_text(path) for path in matching(place, "*.py")}
     if published in code or len(code) + 1 < MIN_OPTIONS:
-        options = f"{MIN_OPTIONS - 1} options (NAME.md, NAME.py)"
-        raise InputError(f"{place}: add at least {options} beside the published {published!r}")
-    texts = {published: text}
-    for option in code:
-        texts[option] = read_text(place / f"{option}.md")
-    question = read_text(place / "question.md").strip()
-    open_text = read_text(place / "open.md")
-    functions = tuple(facts["functions"])
-    return Choice(name, question, published, facts["file"], functions, open_text, texts, code)
+        raise InputError(
+            f"{place}: add at least {MIN_OPTIONS - 1} options (NAME.md, NAME.py) "
+            f"beside the published {published!r}"
+        )
+    return Choice(
+        name=name,
+        question=read_text(place / "question.md").strip(),
+        published=published,
+        file=facts["file"],
+        functions=tuple(facts["functions"]),
+        open_text=read_text(place / "open.md"),
+        texts={published: text, **{option: read_text(place / f"{option}.md") for option in code}},
+        code=code,
+    )
 
 
 def read_text(path: Path) -> str:
@@ -121,25 +123,31 @@ def read_text(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        problem = f"missing, or not UTF-8 ({type(error).__name__})"
-        raise InputError(f"{path}: {problem}; write it") from error
+        raise InputError(
+            f"{path}: missing, or not UTF-8 ({type(error).__name__}); write it"
+        ) from error
     if not text.strip():
         raise InputError(f"{path}: is empty; write it")
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def _regions(path: Path, paper: str) -> dict[str, str]:
-    """Return name → text of the regions."""
+def _regions(path: Path, paper: str, stated: Iterable[str]) -> dict[str, str]:
+    """Return name → text of the regions, one for each stated choice."""
     pairs = _REGION.findall(paper)
     if len(_MARK.findall(paper)) != 2 * len(pairs):
-        problem = "a region is not closed, or stands inside another; each mark needs its own line"
-        raise InputError(f"{path}: {problem}")
-    regions: dict[str, str] = {}
-    for name, text in pairs:
-        if name in regions:
+        raise InputError(
+            f"{path}: a region is not closed, or stands inside another; "
+            "each mark needs its own line"
+        )
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
             raise InputError(f"{path}: the choice {name!r} has two regions; join them")
-        regions[name] = text
-    return regions
+    for name in sorted(set(names).symmetric_difference(stated)):
+        raise InputError(
+            f"{path}: the choice {name} needs its region there and facts in method.yaml"
+        )
+    return dict(pairs)
 
 
 def render_paper(paper: str, texts: Mapping[str, str]) -> str:

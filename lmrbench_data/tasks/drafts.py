@@ -39,8 +39,10 @@ def load_finished(
     drafts = [folder.name for folder in folders if _is_draft(folder)]
     finished = [folder.name for folder in folders if folder.name not in drafts]
     if not finished:
-        problem = f"contains only drafts ({', '.join(drafts)})"
-        raise InputError(f"{benchmark}: {problem}; {lint}, or name the task you mean")
+        raise InputError(
+            f"{benchmark}: contains only drafts ({', '.join(drafts)}); {lint}, or name the task "
+            "you mean"
+        )
     warnings = [Problem(name, "", f"draft, left out; {lint}", Severity.WARNING) for name in drafts]
     return load_tasks(finished, benchmark, config), warnings
 
@@ -67,15 +69,20 @@ def todo_marks(folder: Path) -> Iterator[tuple[Path, int, str]]:
 def new_task(slug: str, benchmark: Path | None = None) -> Path:
     """Copy the template into the next task folder, NN-SLUG, of a benchmark; return the folder."""
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug):
-        form = "lower-case letters, digits and single hyphens, such as nucleus"
-        raise ArgumentError("slug", f"{slug!r}: use {form}")
+        raise ArgumentError(
+            "slug", f"{slug!r}: use lower-case letters, digits and single hyphens, such as nucleus"
+        )
     benchmark = benchmark or benchmark_folder()
     if not has_variants(benchmark):  # a wheel
-        fix = "`lmrbench dataset init DIR` makes a folder for tasks of your own"
-        raise ArgumentError("benchmark", f"is missing; {fix}")
+        raise ArgumentError(
+            "benchmark",
+            "is missing; `lmrbench dataset init DIR` makes a folder for tasks of your own",
+        )
     if not (benchmark / "benchmark.yaml").is_file():
-        fix = f"`lmrbench dataset init {benchmark}` makes one"
-        raise ArgumentError("benchmark", f"{benchmark} has no benchmark.yaml; {fix}")
+        raise ArgumentError(
+            "benchmark",
+            f"{benchmark} has no benchmark.yaml; `lmrbench dataset init {benchmark}` makes one",
+        )
     folder = benchmark / f"{_last_number(benchmark) + 1:02d}-{slug}"
     for path in matching(_TEMPLATE, "**/*.*"):
         target = folder / path.relative_to(_TEMPLATE)
@@ -100,19 +107,23 @@ def new_benchmark(folder: Path, *, title: str, name: str = "") -> Path:
     """
     if (folder / "benchmark.yaml").exists() or (folder / "environments").exists():
         raise InputError(f"{folder}: is already a benchmark; nothing is overwritten")
-    name = name or re.sub(r"[^a-z0-9._-]+", "-", folder.resolve().name.lower()).strip("-._")
-    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name) or name == LMR_BENCH:
-        raise ArgumentError("name", f"{name!r}: choose one of your own, of the form my-bench")
     if not title.strip():
         raise ArgumentError("title", "is empty")
+    manifest = _manifest(name or _plain_name(folder), " ".join(title.split()))
     shutil.copytree(benchmark_folder() / "environments", folder / "environments")
-    write_atomically(folder / "benchmark.yaml", _manifest(name, " ".join(title.split())))
+    write_atomically(folder / "benchmark.yaml", manifest)
     if not (folder / ".gitattributes").exists():
         write_atomically(folder / ".gitattributes", _GIT_RULES)
     return folder
 
 
+def _plain_name(folder: Path) -> str:
+    return re.sub(r"[^a-z0-9._-]+", "-", folder.resolve().name.lower()).strip("-._")
+
+
 def _manifest(name: str, title: str) -> str:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name) or name == LMR_BENCH:
+        raise ArgumentError("name", f"{name!r}: choose one of your own, of the form my-bench")
     facts = {
         "name": name,
         "title": title,

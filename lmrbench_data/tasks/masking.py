@@ -8,7 +8,7 @@ import ast
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from ..base.source import (
@@ -46,12 +46,12 @@ def mask_function(source: str, qualified_name: str) -> str:
     lines = split_lines(source)
     head, indent = _head_of(source, lines, node)
     end = block_end(lines, node)
-    last = lines[end - 1]
-    ending = last[len(last.rstrip("\r\n")) :]  # the file may end without a line ending
+    ending = lines[end - 1][len(lines[end - 1].rstrip("\r\n")) :]  # the file may end without one
     masked = f"{head}{indent}raise NotImplementedError{ending}{''.join(lines[end:])}"
     if not is_masked(find_function(masked, qualified_name).node):
-        problem = f"the body of {qualified_name!r} cannot be masked"
-        raise SourceError(f"{problem}; put it on lines of its own")
+        raise SourceError(
+            f"the body of {qualified_name!r} cannot be masked; put it on lines of its own"
+        )
     return bom + masked
 
 
@@ -112,19 +112,18 @@ def mask_files(
         keep_imports: also keep imports that are no longer used.
     """
     masked = dict(files)
-    for path in {*goals, *removed}:
+    for path in sorted({*goals, *removed}):
         try:
-            source = python_text(files[path].data)
-            text = _mask_file(source, goals.get(path, ()), removed.get(path, ()))
+            before = python_text(files[path].data)
+            after = _mask_source(before, goals.get(path, ()), removed.get(path, ()))
+            text = after if keep_imports else drop_unused_imports(before, after)
         except SourceError as error:
             raise SourceError(f"{path}: {error}") from None
-        if not keep_imports:
-            text = drop_unused_imports(source, text)
         masked[path] = files[path]._replace(data=text.encode("utf-8"))
     return masked
 
 
-def _mask_file(source: str, goals: Sequence[str], removed: Sequence[str]) -> str:
+def _mask_source(source: str, goals: Sequence[str], removed: Sequence[str]) -> str:
     for name in goals:
         source = mask_function(source, name)
     for name in removed:
@@ -142,29 +141,29 @@ def remove_definition(source: str, name: str) -> str:
     bom, source = _split_bom(source)
     lines = split_lines(source)
     body, node = _find_definition(parse(source), name)
-    start = first_line(node) - 1
-    end = block_end(lines, node)
-    above = _last_line_above(body, node, end)
+    above = _last_line_above(lines, body, node)
     is_member = "." in name
     if above is None or (is_member and len(body) == 1):
-        problem = f"{name!r} shares its statement or line with others"
-        raise SourceError(f"{problem}; put it on a line of its own")
-    comments = itertools.takewhile(_is_comment, reversed(lines[above:start]))
-    start -= len(list(comments))
+        raise SourceError(
+            f"{name!r} shares its statement or line with others; put it on a line of its own"
+        )
+    start = first_line(node) - 1
+    end = block_end(lines, node)
+    start -= _count(_is_comment, reversed(lines[above:start]))
     if is_member and node is body[-1]:
-        start -= _blank_lines(reversed(lines[:start]))
+        start -= _count(str.isspace, reversed(lines[:start]))
     else:
-        end += _blank_lines(lines[end:])
+        end += _count(str.isspace, lines[end:])
     return bom + "".join(lines[:start] + lines[end:])
+
+
+def _count(test: Callable[[str], bool], lines: Iterable[str]) -> int:
+    """Count the lines at the start that pass a test."""
+    return len(list(itertools.takewhile(test, lines)))
 
 
 def _is_comment(line: str) -> bool:
     return line.lstrip().startswith("#")
-
-
-def _blank_lines(lines: Iterable[str]) -> int:
-    """Count the blank lines at the start."""
-    return len(list(itertools.takewhile(str.isspace, lines)))
 
 
 def _find_definition(tree: ast.Module, name: str) -> tuple[list[ast.stmt], ast.stmt]:
@@ -184,19 +183,14 @@ def _only(matches: list[_T], what: str) -> list[_T]:
     return matches
 
 
-def _last_line_above(body: Sequence[ast.stmt], node: ast.stmt, end: int) -> int | None:
-    """Return the last line of the statement above; None if others share the line or the statement.
-
-    Args:
-        end: last line of the statement, with comments that belong to it.
-    """
+def _last_line_above(lines: list[str], body: Sequence[ast.stmt], node: ast.stmt) -> int | None:
+    """Return the last line of the statement above; None if others share the line or statement."""
     above = 0
     for other in body:
-        if other is node:
-            continue
-        if first_line(other) > end:
+        if first_line(other) > block_end(lines, node):
             break
-        above = other.end_lineno or 0
+        if other is not node:
+            above = other.end_lineno or 0
     is_alone = above < first_line(node) and len(set(bound_names([node]))) == 1
     return above if is_alone else None
 

@@ -1,6 +1,6 @@
 """Read method.yaml: a paper's method, its counterfactuals and its underspecified instances."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -34,22 +34,33 @@ def read_counterfactuals(
     folder: Path, facts: Mapping[str, Any], choices: Sequence[Choice]
 ) -> Iterator[Altered]:
     """Yield the counterfactuals of method.yaml."""
-    for index, chosen in enumerate(facts.get(COUNTERFACTUAL, ())):
-        _check_options(f"{folder / METHOD_FILE}: {COUNTERFACTUAL}[{index}]", chosen, choices)
-        yield Altered(**_altered_facts(facts, COUNTERFACTUAL, index), chosen=chosen)
+    for where, fields, chosen in _altered(folder, facts, COUNTERFACTUAL):
+        _check_options(where, chosen, choices)
+        yield Altered(**fields, chosen=chosen)
 
 
 def read_underspecified(
     folder: Path, facts: Mapping[str, Any], choices: Sequence[Choice]
 ) -> Iterator[Underspecified]:
     """Yield the underspecified instances of method.yaml."""
-    for index, stated in enumerate(facts.get(UNDERSPECIFIED, ())):
-        where = f"{folder / METHOD_FILE}: {UNDERSPECIFIED}[{index}]"
+    for where, fields, stated in _altered(folder, facts, UNDERSPECIFIED):
         _check_options(f"{where}.options", stated["options"], choices)
-        _check_open(where, stated, choices)
-        item = _underspecified(facts, index, stated)
+        for problem in _faults(stated, {choice.name for choice in choices}):
+            raise InputError(f"{where}{problem}")
+        item = _underspecified(fields, stated)
         _check_tables(folder / item.experiments, item.tables, where)
         yield item
+
+
+def _altered(
+    folder: Path, facts: Mapping[str, Any], config: str
+) -> Iterator[tuple[str, dict[str, Any], Any]]:
+    """Yield place, fields of the method under another name, and entry of each altered instance."""
+    for index, stated in enumerate(facts.get(config, ())):
+        fields = _method_facts(facts)
+        fields["instance_id"] = altered_id(facts, config, index)
+        fields["equivalent_mutants"] = {}
+        yield f"{folder / METHOD_FILE}: {config}[{index}]", fields, stated
 
 
 def _check_tables(path: Path, names: Sequence[str], where: str) -> None:
@@ -59,10 +70,7 @@ def _check_tables(path: Path, names: Sequence[str], where: str) -> None:
             raise InputError(f"{path}: no function table_{name}; {where} names it")
 
 
-def _underspecified(
-    facts: Mapping[str, Any], index: int, stated: Mapping[str, Any]
-) -> Underspecified:
-    fields = _altered_facts(facts, UNDERSPECIFIED, index)
+def _underspecified(fields: dict[str, Any], stated: Mapping[str, Any]) -> Underspecified:
     fields["context_files"] += (EXPERIMENTS,)
     return Underspecified(
         **fields,
@@ -76,40 +84,29 @@ def _underspecified(
     )
 
 
-def _check_open(where: str, stated: Mapping[str, Any], choices: Sequence[Choice]) -> None:
-    """Check that an item opens known choices, among them all whose true option is unpublished."""
-    known = {choice.name for choice in choices}
-    for name in stated["open"]:
-        if name not in known:
-            raise InputError(f"{where}.open: the choice {name!r} is unknown")
-    for name in stated["options"]:
-        if name not in stated["open"]:
-            problem = f"the choice {name!r} is not open; add it to open"
-            raise InputError(f"{where}.options: {problem}")
+def _faults(stated: Mapping[str, Any], known: Set[str]) -> Iterator[str]:
+    """Yield what is wrong with the choices that an item opens: key and problem."""
+    opened = set(stated["open"])
+    for name in sorted(opened - known):
+        yield f".open: the choice {name!r} is unknown"
+    for name in sorted(stated["options"].keys() - opened):
+        yield f".options: the choice {name!r} is not open; add it to open"
     if stated.get("difficulty", EASY) != EASY:
-        _check_mixed(where, stated, known)
+        yield from _faults_of_mixed(stated, known)
 
 
-def _check_mixed(where: str, stated: Mapping[str, Any], known: set[str]) -> None:
-    """Check that a hard or silent item opens all choices that its one table can settle."""
+def _faults_of_mixed(stated: Mapping[str, Any], known: Set[str]) -> Iterator[str]:
+    """Yield why a hard or silent item does not open all choices that its one table can settle."""
     item = f"a {stated['difficulty']} item"
     least, most = HARD_CHOICES
-    for name in known.symmetric_difference([*stated["open"], *stated.get("unfit", ())]):
-        problem = f"{item} opens {name!r} or names it in unfit, and no other choices"
-        raise InputError(f"{where}: {problem}")
+    for name in sorted(known ^ {*stated["open"], *stated.get("unfit", ())}):
+        yield f": {item} opens {name!r} or names it in unfit, and no other choices"
     if not least <= len(stated["open"]) <= most:
-        raise InputError(f"{where}.open: {item} opens {least} to {most} choices")
+        yield f".open: {item} opens {least} to {most} choices"
     if len(stated["tables"]) != 1:
-        raise InputError(f"{where}.tables: {item} has one table")
-    departures = len(stated["options"])
-    if stated["difficulty"] == SILENT and departures < MIN_DEPARTURES:
-        raise InputError(f"{where}.options: {item} has at least {MIN_DEPARTURES} departures")
-
-
-def _altered_facts(facts: Mapping[str, Any], config: str, index: int) -> dict[str, Any]:
-    """Return the fields of an instance with other options than the method of method.yaml."""
-    names = {"instance_id": altered_id(facts, config, index), "equivalent_mutants": {}}
-    return {**_method_facts(facts), **names}
+        yield f".tables: {item} has one table"
+    if stated["difficulty"] == SILENT and len(stated["options"]) < MIN_DEPARTURES:
+        yield f".options: {item} has at least {MIN_DEPARTURES} departures"
 
 
 def altered_id(facts: Mapping[str, Any], config: str, index: int) -> str:
@@ -122,8 +119,9 @@ def _check_options(where: str, chosen: Mapping[str, str], choices: Sequence[Choi
     options = {choice.name: list(choice.code) for choice in choices}
     for name, option in chosen.items():
         if option not in options.get(name, ()):
-            problem = f"{option!r} is not an unpublished option of {options}"
-            raise InputError(f"{where}.{name}: {problem}")
+            raise InputError(
+                f"{where}.{name}: {option!r} is not an unpublished option of {options}"
+            )
 
 
 #: Fields of an instance that task.yaml and method.yaml state under the same name.

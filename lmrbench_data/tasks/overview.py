@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.proportions import CONTRACT
 from ..base.text import plural
@@ -14,6 +14,9 @@ from .manifest import load_benchmark
 from .recordings import last_recording
 from .task import Instance, Task
 from .task_folders import choose_folders, load_tasks
+
+if TYPE_CHECKING:
+    import jinja2
 
 PAGE = "README.md"
 
@@ -29,15 +32,19 @@ def task_facts(tasks: Sequence[Task]) -> list[dict[str, Any]]:
 
 def _facts(task: Task, item: Instance) -> dict[str, Any]:
     code = [file.data for name, file in task.repo.items() if name.endswith(".py")]
+    paper = task.paper
+    goals = []
+    for file, names in item.goals.items():
+        goals += [f"{file}:{name}" for name in names]
     return {
         "instance_id": item.instance_id,
         "task": task.name,
         "category": item.category,
-        "paper": task.paper["title"],
-        "paper_url": task.paper["url"],
-        "venue": task.paper["venue"],
-        "year": task.paper["year"],
-        "goals": [f"{file}:{name}" for file, names in item.goals.items() for name in names],
+        "paper": paper["title"],
+        "paper_url": paper["url"],
+        "venue": paper["venue"],
+        "year": paper["year"],
+        "goals": goals,
         "files": len(task.repo),
         "lines": b"".join(code).count(b"\n"),
         "depends_on": list(item.depends_on),
@@ -65,36 +72,28 @@ def view_instances(name: str, track: str, benchmark: Path | None = None) -> list
 def _view(task: Task, item: Instance, track: str) -> dict[str, Any]:
     masked = task.masked_repo(item)
     recording = last_recording(task, item)
-    shows_contract = track == CONTRACT and item.configuration.has_contract
-    return {
+    facts = {
         "instance_id": item.instance_id,
         "category": item.category,
         "paper": dict(task.paper),
         "instruction": task.instruction_of(item),
-        **({"contract": item.contract} if shows_contract else {}),
-        "paper_text": task.paper_of(item, recording.tables if recording else None),
-        "goals": {name: list(functions) for name, functions in item.goals.items()},
-        "context_files": list(item.context_files),
-        "repository": sorted(masked),
-        "masked_files": {name: masked[name].data.decode("utf-8") for name in item.goals},
     }
+    if track == CONTRACT and item.configuration.has_contract:
+        facts["contract"] = item.contract
+    facts["paper_text"] = task.paper_of(item, recording.tables if recording else None)
+    facts["goals"] = {name: list(functions) for name, functions in item.goals.items()}
+    facts["context_files"] = list(item.context_files)
+    facts["repository"] = sorted(masked)
+    facts["masked_files"] = {name: masked[name].data.decode("utf-8") for name in item.goals}
+    return facts
 
 
 def render_page(tasks: Sequence[Task]) -> str:
     """Return the text of benchmark/README.md."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["cell"] = lambda text: str(text).replace("|", "\\|")
     facts = task_facts(tasks)
     categories = Counter(fact["category"] for fact in facts)
     methods = [dataclasses.replace(task, instances=task.instances_of(METHOD)) for task in tasks]
-    return environment.get_template("page.md.j2").render(
+    return _page_template().render(
         benchmark=load_benchmark(tasks[0].folder.parent),
         facts=facts,
         papers=len({fact["paper_url"] for fact in facts}),
@@ -104,3 +103,16 @@ def render_page(tasks: Sequence[Task]) -> str:
         combinations=lambda task: math.prod(len(choice.options) for choice in task.choices),
         goal_text=goal_text,
     )
+
+
+def _page_template() -> "jinja2.Template":
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["cell"] = lambda text: str(text).replace("|", "\\|")
+    return environment.get_template("page.md.j2")

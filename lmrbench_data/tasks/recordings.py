@@ -97,8 +97,10 @@ def read_recording(task: Task, instance: Instance) -> Recording:
         path, _ = _paths(task, instance)
         changed = _changed_inputs(task, instance, recording)
         restore = "restore what you did not change yourself (a clone lacks files that git ignores)"
-        fix = f"{restore}, or else {_command(task, instance)}"
-        raise InputError(f"{path}: changed since it was recorded: {changed}; {fix}")
+        raise InputError(
+            f"{path}: changed since it was recorded: {changed}; {restore}, or else "
+            f"{_command(task, instance)}"
+        )
     return recording
 
 
@@ -119,7 +121,7 @@ def write_recording(task: Task, instance: Instance, recording: Recording) -> Non
         "sandbox": recording.sandbox,
         "cpu": recording.cpu,
         "files": _file_hashes(task, instance),
-        "cases": [dict(case) for case in recording.cases],
+        "cases": recording.cases,
     }
     if recording.tables:
         stated["tables"] = recording.tables
@@ -146,8 +148,9 @@ def _read(task: Task, instance: Instance) -> Recording:
     except FileNotFoundError:
         raise InputError(f"{path}: missing; {_command(task, instance)}") from None
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-        problem = f"damaged ({type(error).__name__})"
-        raise InputError(f"{path}: {problem}; {_command(task, instance)}") from error
+        raise InputError(
+            f"{path}: damaged ({type(error).__name__}); {_command(task, instance)}"
+        ) from error
     if not is_whole:
         raise InputError(f"{outputs}: does not match {path.name}; {_command(task, instance)}")
     return recording

@@ -248,6 +248,11 @@ class Task:
         return {self.name, *(item.instance_id for item in self.instances)}
 
     @property
+    def ids(self) -> set[str]:
+        """The instance ids of all configurations."""
+        return {item.instance_id for item in self.every_instance}
+
+    @property
     def implementations(self) -> tuple[Implementation, ...]:
         """The selected instances that are implementations."""
         return tuple(item for item in self.siblings if item in self.instances)
@@ -257,8 +262,10 @@ class Task:
         """Tag of the image that runs the task's code; read once."""
         environment = load_environments(self.folder.parent).get(self.environment)
         if environment is None:
-            problem = f"no folder environments/{self.environment}; name one that is there"
-            raise InputError(f"{self.folder / 'task.yaml'}: environment: {problem}")
+            raise InputError(
+                f"{self.folder / 'task.yaml'}: environment: no folder "
+                f"environments/{self.environment}; name one that is there"
+            )
         return environment.tag
 
     def golden_repo(self, instance: Instance) -> dict[str, File]:
@@ -314,7 +321,8 @@ class Task:
         """Return the sorted variants of a kind: files, or folders of a method's files."""
         if not has_variants(self.folder.parent):
             clone = "git clone https://github.com/lmr-bench/lmr-bench"
-            fix = f"{clone}, and add --benchmark benchmark there"
-            raise InputError(f"variants exist only in a checkout: {fix}")
+            raise InputError(
+                f"variants exist only in a checkout: {clone}, and add --benchmark benchmark there"
+            )
         folder = self.folder / "variants" / instance.instance_id / kind
         return matching(folder, "*/" if instance.configuration.is_method else "*.py")

@@ -49,30 +49,29 @@ def load_tasks(
         config: configuration of the dataset; tasks without an instance of it are left out.
     """
     if config not in CONFIGURATIONS:
-        known = ", ".join(CONFIGURATIONS)
-        raise ArgumentError("config", f"{config!r} is unknown; one of: {known}")
-    benchmark = benchmark or benchmark_folder()
+        raise ArgumentError("config", f"{config!r} is unknown; one of: {', '.join(CONFIGURATIONS)}")
     names = set(names)
+    benchmark = benchmark or benchmark_folder()
+    tasks = [_select(task, config, names) for task in _load_named(names, benchmark, config)]
+    if unknown := names.difference(*(task.names for task in tasks)):
+        raise unknown_names(unknown, benchmark)
+    return [task for task in tasks if task.instances]
+
+
+def _load_named(names: Set[str], benchmark: Path, config: str) -> list[Task]:
+    """Load the tasks with these folder names or instance ids, or all."""
     folders = task_folders(benchmark)
     if names:
         folders = [path for path in folders if names & {path.name, *stated_ids(path)}]
     tasks = [load_task(folder, config) for folder in folders]
-    _check_unique_ids(tasks)
-    chosen = [_select(task, config, names) for task in tasks]
-    unknown = names.difference(*(task.names for task in chosen))
-    if unknown:
-        raise unknown_names(unknown, benchmark)
-    return [task for task in chosen if task.instances]
-
-
-def _check_unique_ids(tasks: Iterable[Task]) -> None:
     owners: dict[str, Task] = {}
     for task in tasks:
-        for item in task.every_instance:
-            owner = owners.setdefault(item.instance_id, task)
+        for name in task.ids:
+            owner = owners.setdefault(name, task)
             if owner is not task:
-                problem = f"{item.instance_id!r} is taken by {owner.name}; choose another"
-                raise InputError(f"{task.folder / 'task.yaml'}: instance_id: {problem}")
+                where = f"{task.folder / 'task.yaml'}: instance_id"
+                raise InputError(f"{where}: {name!r} is taken by {owner.name}; choose another")
+    return tasks
 
 
 def _select(task: Task, config: str, names: Set[str]) -> Task:
@@ -100,8 +99,10 @@ def task_folders(benchmark: Path | None) -> list[Path]:
     benchmark = benchmark or benchmark_folder()
     folders = [path.parent for path in matching(benchmark, "*/task.yaml")]
     if not folders:
-        fix = "`lmrbench tasks new SLUG` makes one"
-        raise InputError(f"{benchmark}: contains no task folders (NN-slug/task.yaml); {fix}")
+        raise InputError(
+            f"{benchmark}: contains no task folders (NN-slug/task.yaml); `lmrbench tasks new SLUG` "
+            "makes one"
+        )
     return folders
 
 
@@ -113,8 +114,10 @@ def unknown_names(names: Iterable[str], benchmark: Path) -> InputError:
             return ArgumentError("config", f"{name} belongs to the configuration {ids[name]}")
     known = {*ids, *(folder.name for folder in task_folders(benchmark))}
     named = ", ".join(f"{name}{did_you_mean(name, known)}" for name in sorted(names))
-    fix = f"see `lmrbench tasks list{benchmark_option(benchmark)}`"
-    return InputError(f"unknown task or instance: {named} (not in {benchmark}); {fix}")
+    return InputError(
+        f"unknown task or instance: {named} (not in {benchmark}); see `lmrbench tasks "
+        f"list{benchmark_option(benchmark)}`"
+    )
 
 
 def stated_ids(folder: Path) -> dict[str, str]:
@@ -165,8 +168,10 @@ def load_task(folder: Path, config: str = "") -> Task:
     data = read_yaml(path)
     check(data, "task.schema.json", path)
     if copy := next(filter(_COPY.search, repo), None):
-        problem = "a copy that an editor left, which would show the reference; remove it"
-        raise InputError(f"{folder / 'repo' / copy}: {problem}")
+        raise InputError(
+            f"{folder / 'repo' / copy}: a copy that an editor left, which would show the "
+            "reference; remove it"
+        )
     implementations = tuple(map(_implementation, data.pop("implementations")))
     paper = read_text(folder / "paper.md")
     method, facts = read_method(folder)
@@ -230,17 +235,22 @@ def _problems(task: Task, item: Instance) -> Iterator[str]:
             if name not in task.repo:
                 yield f"{key}: no file {name!r} in repo/"
     yield from _problems_of_cases(task, item)
+    yield from _problems_of_names(task, item)
+    try:
+        task.masked_repo(item)
+    except SourceError as error:
+        yield str(error)
+
+
+def _problems_of_names(task: Task, item: Instance) -> Iterator[str]:
+    others = {other.instance_id for other in task.siblings} - {item.instance_id}
     for name in item.shown_siblings:
-        if name == item.instance_id or name not in {other.instance_id for other in task.siblings}:
+        if name not in others:
             yield f"shown_siblings: {name!r} is not another instance of this paper"
     for path, goals in item.goals.items():
         for name in item.removed.get(path, ()):
             if any(f"{goal}.".startswith(f"{name}.") for goal in goals):
                 yield f"remove: {name!r} is or contains a goal function, which stays"
-    try:
-        task.masked_repo(item)
-    except SourceError as error:
-        yield str(error)
 
 
 def _problems_of_cases(task: Task, item: Instance) -> Iterator[str]:
