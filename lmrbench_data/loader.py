@@ -159,14 +159,15 @@ def _read_verified(spec: str, config: str) -> tuple[Any, list[dict[str, Any]]]:
 
     They come from its Parquet file, because the cache of `load_dataset` has served wrong ones.
     """
-    is_local = spec != "" and Path(spec).is_dir()
-    folder = Path(spec) if is_local else _download(spec, config)
+    folder = Path(spec)
+    if not spec or not folder.is_dir():
+        folder = _download(spec, config)
     stamp = read_card_stamp(folder / "README.md", spec, config)
-    name = data_file(config)
-    version = stamp["version"]
     tag = spec.partition("@")[2]
-    if not is_local and re.fullmatch(_VERSION, tag) and tag != f"v{version}":
-        raise LoadError(f"{spec}: the card says version {version}; the tag was moved")
+    is_version = folder != Path(spec) and re.fullmatch(_VERSION, tag)
+    if is_version and tag != f"v{stamp['version']}":
+        raise LoadError(f"{spec}: the card says version {stamp['version']}; the tag was moved")
+    name = data_file(config)
     if not (folder / name).is_file():
         raise LoadError(f"{spec}: no {name}; `lmrbench dataset build` makes a dataset folder")
     try:
@@ -206,8 +207,8 @@ def read_card_stamp(card: Path, where: str, config: str = FUNCTION) -> dict[str,
         raise
     except Exception as error:  # a header may hold anything
         raise LoadError(
-            f"{where}: no README.md, or no `{CARD_KEY}` entry in its header: not an LMR-Bench "
-            "dataset"
+            f"{where}: no README.md, or no `{CARD_KEY}` entry in its header: "
+            "not an LMR-Bench dataset"
         ) from error
     return facts
 
@@ -233,10 +234,6 @@ def _verify(rows: list[dict[str, Any]], stamp: Mapping[str, str], where: str) ->
             raise LoadError(
                 f"{where}: row {row['instance_id']!r} was changed after the build; {_AGAIN}"
             )
-        if row["benchmark_version"] != stamp["version"]:
-            raise LoadError(
-                f"{where}: rows of another version than the card's, {stamp['version']}; {_AGAIN}"
-            )
     if (dataset_sha256(rows), recordings_sha256(rows)) != (stamp["sha256"], stamp["recordings"]):
         raise LoadError(f"{where}: the rows do not match the card; {_AGAIN}")
 
@@ -249,7 +246,7 @@ def check_row(row: Mapping[str, Any], where: str) -> None:
             raise LoadError(f"{where}: {column} {ascii(text)[:100]} is not {description}")
     goals = row.get("goals") or [{"file": row["goal_file"], "functions": [row["goal_function"]]}]
     paths = [row["repo_name"], *row["context_files"], *(goal["file"] for goal in goals)]
-    paths += [item["path"] for item in row.get("golden_files") or ()]
+    paths += [item["path"] for item in row.get("golden_files", ())]
     try:
         for path in paths:
             check_path(path)

@@ -68,7 +68,7 @@ def build_row(task: Task, instance: Instance, recording: Recording) -> DatasetRo
         "venue": task.paper["venue"],
         "year": task.paper["year"],
         "upstream_repo": task.upstream_repo,
-        "instruction": task.instruction_of(instance),
+        "instruction": instance.instruction_for(task.choices),
         "paper_text": task.paper_of(instance, recording.tables),
         "repo_name": task.repo_name,
         "repo_archive": archive,

@@ -145,8 +145,8 @@ def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
         api.create_tag(plan.repo_id, tag=plan.tag, revision=sha, repo_type="dataset", exist_ok=True)
     if _remote_sha256(plan.repo_id, plan.tag) != plan.sha256:
         raise InputError(
-            f"{plan.repo_id}@{plan.tag}: does not contain the pushed rows; delete the tag and push "
-            "again"
+            f"{plan.repo_id}@{plan.tag}: does not contain the pushed rows; "
+            "delete the tag and push again"
         )
     return sha
 

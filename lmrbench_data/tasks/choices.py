@@ -42,7 +42,7 @@ class Choice:
     published: str
     """Name of the published option."""
     file: str
-    functions: tuple[str, ...]
+    functions: Sequence[str]
     open_text: str
     """The text of the region that leaves the decision open and names the family of options."""
     texts: Mapping[str, str]
@@ -108,10 +108,8 @@ def _choice(folder: Path, name: str, facts: Mapping[str, Any], text: str) -> Cho
         )
     return Choice(
         name=name,
+        **facts,
         question=read_text(place / "question.md").strip(),
-        published=published,
-        file=facts["file"],
-        functions=tuple(facts["functions"]),
         open_text=read_text(place / "open.md"),
         texts={published: text, **{option: read_text(place / f"{option}.md") for option in code}},
         code=code,

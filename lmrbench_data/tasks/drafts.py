@@ -40,8 +40,8 @@ def load_finished(
     finished = [folder.name for folder in folders if folder.name not in drafts]
     if not finished:
         raise InputError(
-            f"{benchmark}: contains only drafts ({', '.join(drafts)}); {lint}, or name the task "
-            "you mean"
+            f"{benchmark}: contains only drafts ({', '.join(drafts)}); {lint}, "
+            "or name the task you mean"
         )
     warnings = [Problem(name, "", f"draft, left out; {lint}", Severity.WARNING) for name in drafts]
     return load_tasks(finished, benchmark, config), warnings

@@ -76,7 +76,7 @@ def _view(task: Task, item: Instance, track: str) -> dict[str, Any]:
         "instance_id": item.instance_id,
         "category": item.category,
         "paper": dict(task.paper),
-        "instruction": task.instruction_of(item),
+        "instruction": item.instruction_for(task.choices),
     }
     if track == CONTRACT and item.configuration.has_contract:
         facts["contract"] = item.contract

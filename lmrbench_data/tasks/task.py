@@ -95,8 +95,8 @@ class Instance:
         """Return the published repository, whose goal functions are masked for a model."""
         return dict(task.repo)
 
-    def instruction_with(self, choices: Sequence[Choice]) -> str:
-        """Return the request that every track shows."""
+    def instruction_for(self, choices: Sequence[Choice]) -> str:
+        """Return the request that every track shows, given the choices of the task."""
         return self.instruction
 
     def columns(self, golden: Mapping[str, str]) -> dict[str, Any]:
@@ -166,7 +166,7 @@ class Underspecified(Altered):
         """Return it with the experiments of its tables."""
         return {**task.repo, **experiment_files(task.folder / self.experiments)}
 
-    def instruction_with(self, choices: Sequence[Choice]) -> str:
+    def instruction_for(self, choices: Sequence[Choice]) -> str:
         """Return the request with the budget and the open decisions or the number of departures."""
         if self.difficulty == SILENT:
             places: dict[str, Any] = {"most": len(self.open), "table": self.tables[0]}
@@ -299,10 +299,6 @@ class Task:
                 elif choice.name in instance.chosen:
                     texts[choice.name] = choice.texts[instance.chosen[choice.name]]
         return render_paper(self.paper_source, texts) + tables_section(tables or {})
-
-    def instruction_of(self, instance: Instance) -> str:
-        """Return the request that every track shows."""
-        return instance.instruction_with(self.choices)
 
     def evidence(self, instance: Instance) -> list[str]:
         """Return `evidence`, and the files in `depends_on` that are not Python."""

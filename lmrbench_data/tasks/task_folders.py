@@ -64,14 +64,20 @@ def _load_named(names: Set[str], benchmark: Path, config: str) -> list[Task]:
     if names:
         folders = [path for path in folders if names & {path.name, *stated_ids(path)}]
     tasks = [load_task(folder, config) for folder in folders]
+    _check_unique_ids(tasks)
+    return tasks
+
+
+def _check_unique_ids(tasks: Iterable[Task]) -> None:
     owners: dict[str, Task] = {}
     for task in tasks:
         for name in task.ids:
             owner = owners.setdefault(name, task)
             if owner is not task:
-                where = f"{task.folder / 'task.yaml'}: instance_id"
-                raise InputError(f"{where}: {name!r} is taken by {owner.name}; choose another")
-    return tasks
+                raise InputError(
+                    f"{task.folder / 'task.yaml'}: instance_id: {name!r} is taken by "
+                    f"{owner.name}; choose another"
+                )
 
 
 def _select(task: Task, config: str, names: Set[str]) -> Task:
@@ -100,8 +106,8 @@ def task_folders(benchmark: Path | None) -> list[Path]:
     folders = [path.parent for path in matching(benchmark, "*/task.yaml")]
     if not folders:
         raise InputError(
-            f"{benchmark}: contains no task folders (NN-slug/task.yaml); `lmrbench tasks new SLUG` "
-            "makes one"
+            f"{benchmark}: contains no task folders (NN-slug/task.yaml); "
+            "`lmrbench tasks new SLUG` makes one"
         )
     return folders
 

@@ -313,11 +313,6 @@ def without_stamp(folder: Path) -> None:
     path.write_text(path.read_text().replace("lmrbench:", "other:"))
 
 
-def version_of_card(folder: Path) -> None:
-    path = folder / "README.md"
-    path.write_text(path.read_text().replace("  version: 1.2.3", "  version: 1.2.4"))
-
-
 TAMPERED: dict[str, tuple[Callable[[Path], object], str]] = {
     "a_column": (lambda f: rewrite(f, changed(load_rows_of(f), instruction="easy")), "row 'toy-a' was changed"),
     "the_hidden_answer": (lambda f: rewrite(f, changed(load_rows_of(f), expected=b"")), "row 'toy-a' was changed"),
@@ -335,7 +330,6 @@ TAMPERED: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: pyarrow.parquet.write_table(pyarrow.table({"x": [1]}), f / DATA_FILE),
         "instance_id None is not a plain name",
     ),
-    "version_of_the_card": (version_of_card, "rows of another version than the card's, 1.2.4"),
     "damaged_parquet": (
         lambda f: (f / DATA_FILE).write_bytes((f / DATA_FILE).read_bytes()[:-100]),
         f"{DATA_FILE} cannot be read",
