@@ -31,10 +31,10 @@ HARD_CHOICES = (4, 6)
 HARD_CELLS = (6, 8)
 #: table → row label → column → number
 Tables = Mapping[str, Mapping[str, Mapping[str, float]]]
-#: Part of an underspecified instruction.
-OPEN = _FOLDER.joinpath("open_instruction.md").read_text("utf-8").rstrip()
-#: Part of a silent instruction.
-DEPARTURES = _FOLDER.joinpath("silent_instruction.md").read_text("utf-8").rstrip()
+#: File with the part of an instruction that names the open decisions.
+OPEN = _FOLDER / "open_instruction.md"
+#: File with the part of a silent instruction.
+DEPARTURES = _FOLDER / "silent_instruction.md"
 _PRINT = _FOLDER / "print_table.py"
 #: The files that only the repository of an underspecified instance has.
 FILES = (FILE, _PRINT.name)

@@ -168,13 +168,16 @@ class Underspecified(Altered):
 
     def instruction_for(self, choices: Sequence[Choice]) -> str:
         """Return the request with the budget and the open decisions or the number of departures."""
-        if self.difficulty == SILENT:
-            places: dict[str, Any] = {"most": len(self.open), "table": self.tables[0]}
-            part = DEPARTURES.format(**places, least=MIN_DEPARTURES, cpu_s=self.cpu_budget_s)
-        else:
-            questions = [f"- {item.question}\n" for item in choices if item.name in self.open]
-            part = OPEN.format(questions="".join(questions), cpu_s=self.cpu_budget_s)
-        return f"{self.instruction}\n\n{part}"
+        questions = [f"- {item.question}\n" for item in choices if item.name in self.open]
+        file = DEPARTURES if self.difficulty == SILENT else OPEN
+        part = file.read_text(encoding="utf-8").format(
+            questions="".join(questions),
+            least=MIN_DEPARTURES,
+            most=len(self.open),
+            table=self.tables[0],
+            cpu_s=self.cpu_budget_s,
+        )
+        return f"{self.instruction}\n\n{part.rstrip()}"
 
     def columns(self, golden: Mapping[str, str]) -> dict[str, Any]:
         """Return those of a method, and what an answer may spend."""
