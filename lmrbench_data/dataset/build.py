@@ -172,8 +172,7 @@ def refuse_foreign(folder: Path) -> None:
     fix = "use an empty folder"
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file; {fix}")
-    files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
-    names = [path.relative_to(folder).as_posix() for path in files]
+    names = _files_in(folder)
     for name in names:
         if name not in FILES and not name.startswith("__pycache__/"):
             raise InputError(f"{folder}: contains other files ({name}); {fix}")
@@ -184,6 +183,11 @@ def refuse_foreign(folder: Path) -> None:
         return  # a private set
     except LoadError as error:
         raise InputError(f"{error}; {fix}") from error
+
+
+def _files_in(folder: Path) -> list[str]:
+    files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+    return [path.relative_to(folder).as_posix() for path in files]
 
 
 def _write_table(config: str, rows: Sequence[DatasetRow], path: Path) -> Table:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 #: The Hub's own files, which a push does not touch.
 KEPT = (".gitattributes",)
 _VERSION_TAG = re.compile(r"v\d+\.\d+\.\d+")
+_RAISE = "raise `version` in benchmark.yaml"
 #: Columns derived from others, which are not compared.
 _DERIVED = {"row_sha256", "repo_sha256", "recording"}
 
@@ -115,16 +116,15 @@ def _compare(plan: PushPlan, files: Set[str]) -> None:
 
 def _is_published(plan: PushPlan, published: Mapping[str, str]) -> bool:
     """Return whether the plan's tag exists; refuse one with other content, or below a newer one."""
-    fix = "raise `version` in benchmark.yaml"
     if plan.tag in published:
         if _remote_sha256(plan.repo_id, published[plan.tag]) != plan.sha256:
-            raise InputError(
-                f"{plan.repo_id}: {plan.tag} is already published with other content; {fix}"
-            )
+            problem = f"{plan.tag} is already published with other content"
+            raise InputError(f"{plan.repo_id}: {problem}; {_RAISE}")
         return True
     versions = [Version(tag) for tag in published if _VERSION_TAG.fullmatch(tag)]
     if versions and max(versions) > Version(plan.tag):
-        raise InputError(f"{plan.repo_id}: v{max(versions)} is newer than {plan.tag}; {fix}")
+        problem = f"v{max(versions)} is newer than {plan.tag}"
+        raise InputError(f"{plan.repo_id}: {problem}; {_RAISE}")
     return False
 
 
@@ -144,10 +144,8 @@ def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
     with hub_errors(f"{plan.repo_id} tag {plan.tag}"):
         api.create_tag(plan.repo_id, tag=plan.tag, revision=sha, repo_type="dataset", exist_ok=True)
     if _remote_sha256(plan.repo_id, plan.tag) != plan.sha256:
-        raise InputError(
-            f"{plan.repo_id}@{plan.tag}: does not contain the pushed rows; "
-            "delete the tag and push again"
-        )
+        problem = "does not contain the pushed rows; delete the tag and push again"
+        raise InputError(f"{plan.repo_id}@{plan.tag}: {problem}")
     return sha
 
 

@@ -46,7 +46,7 @@ def mask_function(source: str, qualified_name: str) -> str:
     lines = split_lines(source)
     head, indent = _head_of(source, lines, node)
     end = block_end(lines, node)
-    ending = lines[end - 1][len(lines[end - 1].rstrip("\r\n")) :]  # the file may end without one
+    ending = lines[end - 1].removeprefix(lines[end - 1].rstrip("\r\n"))
     masked = f"{head}{indent}raise NotImplementedError{ending}{''.join(lines[end:])}"
     if not is_masked(find_function(masked, qualified_name).node):
         raise SourceError(

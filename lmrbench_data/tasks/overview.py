@@ -70,8 +70,8 @@ def view_instances(name: str, track: str, benchmark: Path | None = None) -> list
 
 
 def _view(task: Task, item: Instance, track: str) -> dict[str, Any]:
-    masked = task.masked_repo(item)
     recording = last_recording(task, item)
+    tables = recording.tables if recording else None
     facts = {
         "instance_id": item.instance_id,
         "category": item.category,
@@ -80,12 +80,18 @@ def _view(task: Task, item: Instance, track: str) -> dict[str, Any]:
     }
     if track == CONTRACT and item.configuration.has_contract:
         facts["contract"] = item.contract
-    facts["paper_text"] = task.paper_of(item, recording.tables if recording else None)
-    facts["goals"] = {name: list(functions) for name, functions in item.goals.items()}
-    facts["context_files"] = list(item.context_files)
-    facts["repository"] = sorted(masked)
-    facts["masked_files"] = {name: masked[name].data.decode("utf-8") for name in item.goals}
-    return facts
+    facts["paper_text"] = task.paper_of(item, tables)
+    return {**facts, **_view_repository(task, item)}
+
+
+def _view_repository(task: Task, item: Instance) -> dict[str, Any]:
+    masked = task.masked_repo(item)
+    return {
+        "goals": {name: list(functions) for name, functions in item.goals.items()},
+        "context_files": list(item.context_files),
+        "repository": sorted(masked),
+        "masked_files": {name: masked[name].data.decode("utf-8") for name in item.goals},
+    }
 
 
 def render_page(tasks: Sequence[Task]) -> str:

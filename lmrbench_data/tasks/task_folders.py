@@ -48,14 +48,19 @@ def load_tasks(
         benchmark: folder of the tasks; the installed one if None.
         config: configuration of the dataset; tasks without an instance of it are left out.
     """
-    if config not in CONFIGURATIONS:
-        raise ArgumentError("config", f"{config!r} is unknown; one of: {', '.join(CONFIGURATIONS)}")
+    _check_config(config)
     names = set(names)
     benchmark = benchmark or benchmark_folder()
     tasks = [_select(task, config, names) for task in _load_named(names, benchmark, config)]
     if unknown := names.difference(*(task.names for task in tasks)):
         raise unknown_names(unknown, benchmark)
     return [task for task in tasks if task.instances]
+
+
+def _check_config(config: str) -> None:
+    if config not in CONFIGURATIONS:
+        known = ", ".join(CONFIGURATIONS)
+        raise ArgumentError("config", f"{config!r} is unknown; one of: {known}")
 
 
 def _load_named(names: Set[str], benchmark: Path, config: str) -> list[Task]:
