@@ -170,7 +170,7 @@ def _write_files(rows: Sequence[DatasetRow], folder: Path, benchmark: Benchmark)
 def refuse_foreign(folder: Path) -> None:
     """Refuse to replace anything but an earlier build without other files (notes, a `.git`)."""
     fix = "use an empty folder"
-    if folder.exists() and not folder.is_dir():
+    if folder.is_file():
         raise InputError(f"{folder}: is a file; {fix}")
     names = _files_in(folder)
     for name in names:
