@@ -1,13 +1,13 @@
 """Load LMR-Bench rows, verify them, and unpack their masked repositories.
 
-This file is self-contained: it needs `datasets` but not LMR-Bench, so you can download it from the Hub and use it. In
-the package it is `lmrbench_data.loader`; `lmrbench_data.load` also loads the package's own tasks.
+This file is self-contained: it needs `datasets` but not LMR-Bench, so you can download it from the
+Hub and use it. In the package, `lmrbench_data.load` also loads the package's own tasks.
 
     from loader import load, unpack
 
     rows = load("org/lmr-bench@v1.0.0")     # or a folder
     unpack(rows[0], "work/dpo")             # the masked repository, ready to edit
-    rows[0]["instruction"]                  # the request; the paper track shows it with `paper_text`
+    rows[0]["instruction"]                  # the request; the paper track adds `paper_text`
     rows[0]["contract"]                     # every convention; only the contract track shows it
     load("org/lmr-bench", "method")         # whole methods in place of single functions
 """
@@ -19,7 +19,6 @@ import functools
 import gzip
 import hashlib
 import io
-import itertools
 import json
 import os
 import re
@@ -34,15 +33,17 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 SPLIT = "test"
-#: Configurations: one goal function per row (the default); all functions of a paper's method; a method whose paper and
-#: reference decide otherwise than the published ones; one whose paper leaves decisions open that its results settle.
+#: Configurations: one goal function per row (the default); all functions of a paper's method; a
+#: method whose paper and reference decide otherwise than the published ones; one whose paper leaves
+#: decisions open that its results settle.
 Config = Literal["function", "method", "counterfactual", "underspecified"]
 CONFIGS: tuple[str, ...] = get_args(Config)
 FUNCTION, METHOD, COUNTERFACTUAL, UNDERSPECIFIED = CONFIGS
 #: Path of the rows of the default configuration, in a folder and on the Hub.
 DATA_FILE = f"data/{SPLIT}-00000-of-00001.parquet"
-#: Key in the card's front matter for the identity of the dataset: {"version": ..., "sha256": ..., "recordings": ...,
-#: "configs": {"method": {"sha256": ..., "recordings": ...}}}; on top are the hashes of the default configuration.
+#: Key in the card's header for the identity of the dataset: {"version": ..., "sha256": ...,
+#: "recordings": ..., "configs": {"method": {"sha256": ..., "recordings": ...}}}; the hashes at the
+#: top are those of the default configuration.
 CARD_KEY = "lmrbench"
 
 #: Limit of a dataset's files.
@@ -53,20 +54,15 @@ PINNED = re.compile(rf"[0-9a-f]{{40}}|{_VERSION}")
 _AGAIN = "download or build it again"
 #: A repository on the Hub, and a revision of it.
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", re.ASCII)
-#: An instance id: safe as a file name, in a URL and in a table.
-PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
-#: Required form of columns whose text becomes part of a file name, image tag, address or command.
+#: Column → form and description, if its text becomes part of a file name, address or command.
 _FORMS = {
-    "instance_id": (PLAIN_NAME, "a plain name (a-z, 0-9, '.', '_', '-'; at most 100)"),
-    "arxiv_id": (
-        re.compile(r"([0-9]{4}\.[0-9]{4,5}|[a-z-]+(\.[A-Z]{2})?/[0-9]{7})?"),
-        "an arXiv id, or empty",
+    "instance_id": (
+        "[a-z0-9][a-z0-9._-]{0,99}",
+        "a plain name (a-z, 0-9, '.', '_', '-'; at most 100)",
     ),
-    "docker_image": (
-        re.compile(r"(lmrbench/[\w.-]{1,100}:[\w.-]{1,100})?", re.ASCII),
-        "lmrbench/NAME:TAG, or empty",
-    ),
-    "benchmark_version": (re.compile(r"[\w.+-]{1,100}", re.ASCII), "a version"),
+    "arxiv_id": (r"([0-9]{4}\.[0-9]{4,5}|[a-z-]+(\.[A-Z]{2})?/[0-9]{7})?", "an arXiv id, or empty"),
+    "docker_image": (r"(lmrbench/[\w.-]{1,100}:[\w.-]{1,100})?", "lmrbench/NAME:TAG, or empty"),
+    "benchmark_version": (r"[\w.+-]{1,100}", "a version"),
 }
 #: Invisible characters that Unicode calls printable.
 _INVISIBLE = re.compile(
@@ -75,7 +71,7 @@ _INVISIBLE = re.compile(
 
 
 class LMRBenchError(Exception):
-    """Root of all errors of LMR-Bench; the message is one line with the place, the problem and the fix."""
+    """Root of all errors of LMR-Bench; the message is one line: the place, the problem, the fix."""
 
     exit_code = 1
     """Exit status of the command line (see `lmrbench/cli`)."""
@@ -107,47 +103,46 @@ def load(spec: str | Path, config: str = FUNCTION) -> Dataset:
     """
     from datasets import Dataset
 
-    return Dataset(_read_verified(spec, config))
+    table, _ = _read_verified(str(spec), config)
+    return Dataset(table)
 
 
 def load_rows(spec: str | Path, config: str = FUNCTION) -> list[dict[str, Any]]:
     """Load a dataset as `load` does, as dictionaries and without importing `datasets`."""
-    return list(_read_verified(spec, config).to_pylist())
+    _, rows = _read_verified(str(spec), config)
+    return rows
 
 
 def data_file(config: str) -> str:
     """Return the path of the rows of a configuration, in a folder and on the Hub."""
-    return DATA_FILE if config == FUNCTION else f"{config}/{SPLIT}-00000-of-00001.parquet"
+    return DATA_FILE if config == FUNCTION else DATA_FILE.replace("data", config, 1)
 
 
 def dataset_sha256(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return the identity of a dataset: a hash of the ids and hashes of its rows, independent of their order."""
+    """Return the identity of a dataset: a hash of ids and hashes of rows, whatever their order."""
     return _hash_lines(f"{row['instance_id']} {row['row_sha256']}" for row in rows)
 
 
 def recordings_sha256(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return the identity of all recorded outputs, whose last bits depend on the CPU, unlike `dataset_sha256`."""
+    """Return the identity of all recorded outputs, whose last bits depend on the CPU."""
     return _hash_lines(f"{row['instance_id']} {row['recording']['sha256']}" for row in rows)
 
 
 def row_sha256(row: Mapping[str, Any]) -> str:
-    """Return the identity of a row: a hash of its content without recorded outputs; archives count uncompressed."""
+    """Return the identity of a row: a hash of its content without recorded outputs."""
+    recorded = ("row_sha256", "expected", "recording")
+    content = {name: _hashable(value) for name, value in row.items() if name not in recorded}
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
-    def canonical(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {key: canonical(item) for key, item in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [canonical(item) for item in value]
-        return {"sha256": archive_sha256(value)} if isinstance(value, bytes) else value
 
-    content = {
-        key: canonical(row[key])
-        for key in row
-        if key not in ("row_sha256", "expected", "recording")
-    }
-    return hashlib.sha256(
-        json.dumps(content, sort_keys=True, ensure_ascii=False, default=str).encode()
-    ).hexdigest()
+def _hashable(value: Any) -> Any:
+    """Return a value with archives replaced by the hashes of what is compressed in them."""
+    if isinstance(value, Mapping):
+        return {key: _hashable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_hashable(item) for item in value]
+    return {"sha256": archive_sha256(value)} if isinstance(value, bytes) else value
 
 
 def archive_sha256(archive: bytes) -> str:
@@ -159,57 +154,63 @@ def _hash_lines(lines: Iterable[str]) -> str:
     return hashlib.sha256("".join(f"{line}\n" for line in sorted(lines)).encode()).hexdigest()
 
 
+def _read_verified(spec: str, config: str) -> tuple[Any, list[dict[str, Any]]]:
+    """Read the table and the rows of a configuration.
+
+    They come from its Parquet file, because the cache of `load_dataset` has served wrong ones.
+    """
+    folder = Path(spec)
+    if not spec or not folder.is_dir():
+        folder = _download(spec, config)
+    stamp = read_card_stamp(folder / "README.md", spec, config)
+    tag = spec.partition("@")[2]
+    is_version = folder != Path(spec) and re.fullmatch(_VERSION, tag)
+    if is_version and tag != f"v{stamp['version']}":
+        raise LoadError(f"{spec}: the card says version {stamp['version']}; the tag was moved")
+    name = data_file(config)
+    if not (folder / name).is_file():
+        raise LoadError(f"{spec}: no {name}; `lmrbench dataset build` makes a dataset folder")
+    try:
+        table = _read_table(folder / name)
+        rows = table.to_pylist()
+        _verify(rows, stamp, spec)
+    except LoadError:
+        raise
+    except Exception as error:  # a damaged file may raise anything
+        raise LoadError(f"{spec}: {name} cannot be read ({_reason(error)}); {_AGAIN}") from error
+    return table, rows
+
+
 def read_card_stamp(card: Path, where: str, config: str = FUNCTION) -> dict[str, str]:
-    """Read the `lmrbench` entry of a card's front matter: benchmark version, hashes of content and recordings."""
+    """Read the benchmark's version and the hashes of a configuration from a card's header."""
     import yaml
 
     try:
         with card.open(encoding="utf-8") as file:
-            header = re.match(r"---\n(.*?)\n---\n", file.read(100_000), re.DOTALL)
-        stamp = yaml.safe_load(header.group(1))[CARD_KEY] if header else {}
-        # Only text, because lists with references to one another would expand to gigabytes.
-        configs = {
-            **dict(stamp.get("configs") or {}),
-            **({FUNCTION: stamp} if "sha256" in stamp else {}),
-        }
+            _, header, _ = file.read(100_000).split("---\n", 2)
+        stamp = yaml.safe_load(header)[CARD_KEY]
+        configs = dict(stamp.get("configs", {}))
+        if "sha256" in stamp:
+            configs[FUNCTION] = stamp
         if configs and config not in configs:
-            raise NoConfigError(
-                f"{where}: has no configuration {config!r}, only {', '.join(map(str, configs))}"
-            )
-        own = {
+            names = ", ".join(configs)
+            raise NoConfigError(f"{where}: has no configuration {config!r}, only {names}")
+        hashes = configs[config]
+        facts = {
             "version": stamp["version"],
-            **{key: configs[config][key] for key in ("sha256", "recordings")},
+            "sha256": hashes["sha256"],
+            "recordings": hashes["recordings"],
         }
-        return {key: "" + text for key, text in own.items()}
-    except LoadError:
+        if not all(isinstance(text, str) for text in facts.values()):
+            raise TypeError("version and hashes are text")
+    except NoConfigError:
         raise
-    except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError, RecursionError) as error:
-        problem = f"README.md has no `{CARD_KEY}` entry in its header: not an LMR-Bench dataset"
-        raise LoadError(f"{where}: {problem}") from error
-
-
-def _read_verified(spec: str | Path, config: str) -> Any:
-    """Read the rows of a configuration from its Parquet file: the cache of `load_dataset` has served wrong ones."""
-    where = str(spec)
-    folder = _locate(where, config)
-    card, data = folder / "README.md", folder / data_file(config)
-    stamp = read_card_stamp(card, where, config) if card.is_file() else {}
-    if missing := [path.relative_to(folder) for path in (card, data) if not path.is_file()]:
+    except Exception as error:  # a header may hold anything
         raise LoadError(
-            f"{where}: no {missing[0]}; `lmrbench dataset build` makes a dataset folder"
-        )
-    tag = where.partition("@")[2]
-    if folder != Path(where) and re.fullmatch(_VERSION, tag) and tag != f"v{stamp['version']}":
-        raise LoadError(f"{where}: the card says version {stamp['version']}; the tag was moved")
-    try:
-        _verify(table := _read_table(data), stamp, where)
-    except LoadError:
-        raise
-    except Exception as error:  # a damaged file may raise anything
-        raise LoadError(
-            f"{where}: {data_file(config)} cannot be read ({_reason(error)}); {_AGAIN}"
+            f"{where}: no README.md, or no `{CARD_KEY}` entry in its header: "
+            "not an LMR-Bench dataset"
         ) from error
-    return table
+    return facts
 
 
 def _read_table(data: Path) -> Any:
@@ -217,49 +218,87 @@ def _read_table(data: Path) -> Any:
 
     if data.stat().st_size > MAX_FILE_BYTES:
         raise ValueError(f"larger than {MAX_FILE_BYTES} bytes")
-    # Not `read_table`, which turns parent folders named `key=value` into columns. An open file, because a name with a
-    # colon is read as an address. Not in threads: an Arrow thread that releases memory during Python's shutdown
-    # crashes the process.
+    # Not `read_table`, which turns parent folders named `key=value` into columns. An open file,
+    # because a name with a colon is read as an address. Not in threads: an Arrow thread that
+    # releases memory during Python's shutdown crashes the process.
     with data.open("rb") as file:
         return parquet.ParquetFile(file, pre_buffer=False).read(use_threads=False)
 
 
-def _locate(spec: str, config: str) -> Path:
-    """Return the folder of a dataset, downloaded if need be."""
-    if spec and Path(spec).is_dir():
-        return Path(spec)
-    if HUB_NAME.fullmatch(spec):
-        return _download(spec, config)
-    fix = "use a folder, org/name[@revision], or with the package (pip install lmrbench) 'embedded'"
-    raise LoadError(f"dataset {spec!r}: no such folder; {fix}")
+def _verify(rows: list[dict[str, Any]], stamp: Mapping[str, str], where: str) -> None:
+    """Compare the rows with the card."""
+    for row in rows:
+        check_row(row, where)
+        recorded = hashlib.sha256(row["expected"]).hexdigest()
+        if row_sha256(row) != row["row_sha256"] or recorded != row["recording"]["sha256"]:
+            raise LoadError(
+                f"{where}: row {row['instance_id']!r} was changed after the build; {_AGAIN}"
+            )
+    if (dataset_sha256(rows), recordings_sha256(rows)) != (stamp["sha256"], stamp["recordings"]):
+        raise LoadError(f"{where}: the rows do not match the card; {_AGAIN}")
+
+
+def check_row(row: Mapping[str, Any], where: str) -> None:
+    """Refuse a row whose text could leave a folder or inject a command."""
+    for column, (form, description) in _FORMS.items():
+        text = row.get(column)
+        if not isinstance(text, str) or not re.fullmatch(form, text, re.ASCII):
+            raise LoadError(f"{where}: {column} {ascii(text)[:100]} is not {description}")
+    goals = row.get("goals") or [{"file": row["goal_file"], "functions": [row["goal_function"]]}]
+    paths = [row["repo_name"], *row["context_files"], *(goal["file"] for goal in goals)]
+    paths += [item["path"] for item in row.get("golden_files", ())]
+    try:
+        for path in paths:
+            check_path(path)
+        for goal in goals:
+            _check_functions(goal["functions"])
+    except LoadError as error:
+        raise LoadError(f"{where}: row {row['instance_id']!r}: {error}") from error
+
+
+def _check_functions(names: Iterable[str]) -> None:
+    for name in names:
+        if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", name):
+            raise LoadError(
+                f"goal_function {ascii(name)[:100]} is not a function's name, or Class.method"
+            )
 
 
 def _download(spec: str, config: str) -> Path:
-    """Download a configuration; only what never changes, a commit or a version, may come from the client's cache."""
-    from huggingface_hub import HfApi, constants, snapshot_download
+    """Download a configuration; only a commit or a version may come from the client's cache."""
+    if not HUB_NAME.fullmatch(spec):
+        raise LoadError(
+            f"dataset {spec!r}: no such folder; use a folder, org/name[@revision], or with the "
+            "package (pip install lmrbench) 'embedded'"
+        )
+    from huggingface_hub import HfApi, snapshot_download
 
     name, _, revision = spec.partition("@")
-    options: Any = {"repo_type": "dataset", "allow_patterns": ["README.md", data_file(config)]}
     is_pinned = PINNED.fullmatch(revision)
+    files = ["README.md", data_file(config)]
+    fetch = functools.partial(snapshot_download, name, repo_type="dataset", allow_patterns=files)
     try:
-        # A download on its own would wait long for a Hub that does not answer, or take an old commit of a branch.
+        # `snapshot_download` alone would wait long for a Hub that does not answer, or take an old
+        # commit of a branch.
         info = HfApi().dataset_info(name, revision=revision or None, timeout=hub_timeout())
-        return Path(
-            snapshot_download(name, revision=revision if is_pinned else str(info.sha), **options)
-        )
-    except Exception as error:  # the client's HTTP library, and Xet, raise errors of their own
+        return Path(fetch(revision=revision if is_pinned else info.sha))
+    except Exception as error:  # the client's HTTP library, and Xet, raise other types, too
         if is_pinned:
             with contextlib.suppress(OSError):
-                return Path(
-                    snapshot_download(name, revision=revision, local_files_only=True, **options)
-                )
-        reason = f"{spec}: not a folder here, and cannot be downloaded ({_reason(error)})"
-        if _is_unreachable(error) and not constants.HF_HUB_OFFLINE:
-            raise HubUnavailableError(
-                f"{reason}; the Hub does not answer, try again later"
-            ) from error
-        fix = "check name, revision and access (`hf auth login`); offline, name a version or commit in the cache"
-        raise LoadError(f"{reason}; {fix}") from error
+                return Path(fetch(revision=revision, local_files_only=True))
+        raise _download_error(spec, error) from error
+
+
+def _download_error(spec: str, error: Exception) -> LoadError:
+    from huggingface_hub import constants
+
+    problem = f"{spec}: not a folder here, and cannot be downloaded ({_reason(error)})"
+    if _is_unreachable(error) and not constants.HF_HUB_OFFLINE:
+        return HubUnavailableError(f"{problem}; the Hub does not answer, try again later")
+    return LoadError(
+        f"{problem}; check name, revision and access (`hf auth login`); offline, name a version or "
+        "commit in the cache"
+    )
 
 
 def _is_unreachable(error: Exception) -> bool:
@@ -273,50 +312,8 @@ def _is_unreachable(error: Exception) -> bool:
 
 
 def hub_timeout() -> float:
-    """Return the seconds within which the Hub has to answer a first request; its client may wait forever."""
+    """Return the seconds for a first answer of the Hub, whose client may wait forever."""
     return float(os.environ.get("HF_HUB_ETAG_TIMEOUT") or 2.5)
-
-
-def _verify(table: Any, stamp: Mapping[str, str], where: str) -> None:
-    """Compare the rows with the card."""
-    rows = table.to_pylist()
-    for row in rows:
-        check_row(row, where)
-        recorded = hashlib.sha256(row["expected"]).hexdigest()
-        if row_sha256(row) != row["row_sha256"] or recorded != row["recording"]["sha256"]:
-            raise LoadError(
-                f"{where}: row {row['instance_id']!r} was changed after the build; {_AGAIN}"
-            )
-        if row["benchmark_version"] != stamp["version"]:
-            raise LoadError(
-                f"{where}: rows of another version than the card's, {stamp['version']}; {_AGAIN}"
-            )
-    if (dataset_sha256(rows), recordings_sha256(rows)) != (stamp["sha256"], stamp["recordings"]):
-        raise LoadError(f"{where}: the rows do not match the card; {_AGAIN}")
-
-
-def check_row(row: Mapping[str, Any], where: str) -> None:
-    """Refuse a row whose text could leave a folder or inject a command."""
-    for name, (form, needed) in _FORMS.items():
-        if not isinstance(row.get(name), str) or not form.fullmatch(row[name]):
-            raise LoadError(f"{where}: {name} {ascii(row.get(name))[:100]} is not {needed}")
-    goals = row.get("goals") or [{"file": row["goal_file"], "functions": [row["goal_function"]]}]
-    references = [item["path"] for item in row.get("golden_files") or ()]
-    for path in (
-        row["repo_name"],
-        *(item["file"] for item in goals),
-        *references,
-        *row["context_files"],
-    ):
-        try:
-            check_path(path)
-        except LoadError as error:
-            raise LoadError(f"{where}: row {row['instance_id']!r}: {error}") from error
-    for name in itertools.chain(*(item["functions"] for item in goals)):
-        if not isinstance(name, str) or not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", name):
-            raise LoadError(
-                f"{where}: goal_function {ascii(name)[:100]} is not a function's name, or Class.method"
-            )
 
 
 def _reason(error: Exception) -> str:
@@ -336,7 +333,7 @@ def unpack(row: Mapping[str, Any], folder: str | Path) -> Path:
     """Write the masked repository of a row into `folder` (new or empty) and return the folder.
 
     Raises:
-        LoadError: the folder is not empty, or the archive is damaged or hostile; nothing is written.
+        LoadError: the folder is not empty, or the archive is damaged; nothing is written.
     """
     folder = Path(folder)
     if archive_sha256(row["repo_archive"]) != row["repo_sha256"]:
@@ -371,13 +368,11 @@ def read_archive(archive: bytes) -> Mapping[str, File]:
     try:
         with tarfile.open(fileobj=io.BytesIO(gunzip(archive)), mode="r:") as tar:
             for member in tar:
-                content = (
-                    tar.extractfile(member) if member.isreg() and not member.issparse() else None
-                )
+                is_plain = member.isreg() and not member.issparse()
+                content = tar.extractfile(member) if is_plain else None
                 if content is None:
-                    raise LoadError(
-                        f"archive: {ascii(member.name)[:100]} is not a plain file; {_AGAIN}"
-                    )
+                    name = ascii(member.name)[:100]
+                    raise LoadError(f"archive: {name} is not a plain file; {_AGAIN}")
                 files[check_path(member.name)] = File(content.read(), bool(member.mode & 0o100))
     except LoadError:
         raise
@@ -387,7 +382,7 @@ def read_archive(archive: bytes) -> Mapping[str, File]:
 
 
 def check_path(name: str) -> str:
-    """Normalise a relative POSIX path that stays below its root and enters no `.git`, whose settings git would obey."""
+    """Normalise a relative POSIX path that stays below its root and enters no `.git`."""
     path = PurePosixPath(name)
     problem = ""
     if path.is_absolute() or ".." in path.parts or "\\" in name or re.match("[A-Za-z]:", name):
@@ -396,14 +391,16 @@ def check_path(name: str) -> str:
         problem = "it has invisible characters"
     elif len(name) > 1000 or not path.parts or any(len(part.encode()) > 255 for part in path.parts):
         problem = "it is empty or too long"
-    # Names that a file system treats as `.git`: upper case, trailing dots, a stream, or the 8.3 short name.
-    elif any(
-        part.split(":")[0].rstrip(". ").casefold() in (".git", "git~1") for part in path.parts
-    ):
+    elif any(map(_is_git_folder, path.parts)):
         problem = "it enters a .git folder"
     if problem:
         raise LoadError(f"path {ascii(name)[:100]} is not a plain path: {problem}")
     return str(path)
+
+
+def _is_git_folder(part: str) -> bool:
+    """Return whether a file system may take a name for `.git`, whose settings git would obey."""
+    return part.split(":")[0].rstrip(". ").casefold() in (".git", "git~1")
 
 
 def gunzip(data: bytes) -> bytes:

@@ -183,7 +183,7 @@ def _is_current(task: Task, item: Altered, row: DatasetRow) -> bool:
     recording = Recording(
         row["tests"]["cases"], row["expected"], facts["image"], facts["sandbox"], facts["cpu"]
     )
-    new = build_row(task, item, load_benchmark(task.folder.parent), task.image_tag, recording)
+    new = build_row(task, item, recording)
     same = row_sha256({**new, "paper_text": row["paper_text"]}) == row["row_sha256"]
     return same and row["paper_text"].startswith(new["paper_text"])
 
@@ -196,7 +196,7 @@ def _row(task: Task, item: Altered, sandbox: Sandbox, steps: _Steps) -> DatasetR
         InfraError: the machinery failed.
     """
     recording = record(task, item, sandbox)
-    row = build_row(task, item, load_benchmark(task.folder.parent), task.image_tag, recording)
+    row = build_row(task, item, recording)
     if problem := next(choice_problems(row), None):
         raise InputError(str(problem))
     if item.tables:

@@ -8,12 +8,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..base.configurations import CONFIGURATIONS
 from ..base.paths import cards_folder
-from ..loader import CARD_KEY, COUNTERFACTUAL, FUNCTION, METHOD, SPLIT, UNDERSPECIFIED
+from ..loader import CARD_KEY, CONFIGS, FUNCTION, SPLIT
 from ..tasks.manifest import Benchmark
 from .rows import DatasetRow
+
+if TYPE_CHECKING:
+    from huggingface_hub import DatasetCardData
 
 _TASK = re.compile(r"  - id: .*\n    config: (?P<config>.*)\n    split: .*\n")
 
@@ -25,8 +29,7 @@ class Table:
     rows: Sequence[DatasetRow]
     sha256: str
     recordings: str
-    """Hash of the recorded outputs; like `sha256` in `dataset_info`, which is part of the key of the `datasets` cache,
-    so that a changed build is never served from a stale cache."""
+    """Hash of the recorded outputs."""
     features: Any
     path: str
     num_bytes: int
@@ -46,22 +49,36 @@ def render_card(tables: Mapping[str, Table], benchmark: Benchmark) -> str:
     Args:
         tables: configuration → its rows, the default one among them.
     """
-    from huggingface_hub import DatasetCard, DatasetCardData
+    from huggingface_hub import DatasetCard
 
     default = tables.get(FUNCTION) or next(iter(tables.values()))
     rows = default.rows
-    licences = sorted({str(row["license"]) for row in rows})
-    others = {name: table.hashes for name, table in tables.items() if name != FUNCTION}
-    version = f"{benchmark.title} {benchmark.version}"
-    hashes = default.hashes if FUNCTION in tables else {}
-    stamp: Any = {
-        CARD_KEY: {
-            "version": benchmark.version,
-            **hashes,
-            **({"configs": others} if others else {}),
-        }
-    }
-    header = DatasetCardData(
+    by_config: dict[str, Any] = {name: [] for name in CONFIGS}
+    by_config.update((name, table.rows) for name, table in tables.items())
+    card = DatasetCard.from_template(
+        _header(tables, benchmark, rows),
+        template_path=str(cards_folder() / "dataset_card.md"),
+        benchmark=benchmark,
+        sha256=default.sha256,
+        recordings=default.recordings,
+        rows=rows,
+        categories=sorted(Counter(row["category"] for row in rows).items()),
+        papers=len({row["paper_url"] for row in rows}),
+        images=sorted({row["docker_image"] for row in rows}),
+        **by_config,
+    )
+    return str(card).rstrip() + "\n"
+
+
+def _header(
+    tables: Mapping[str, Table], benchmark: Benchmark, rows: Sequence[DatasetRow]
+) -> "DatasetCardData":
+    """Return the header, whose hashes `load_dataset` puts into its cache's key."""
+    from huggingface_hub import DatasetCardData
+
+    licences = sorted({row["license"] for row in rows})
+    facts: dict[str, Any] = {CARD_KEY: _stamp(tables, benchmark.version)}
+    return DatasetCardData(
         pretty_name=benchmark.title,
         license=licences[0] if len(licences) == 1 else licences,
         language=["en"],
@@ -77,44 +94,40 @@ def render_card(tables: Mapping[str, Table], benchmark: Benchmark) -> str:
             }
             for name, table in tables.items()
         ],
-        dataset_info=[
-            {
-                "config_name": name,
-                "description": f"{version}, content sha256 {table.sha256}, recordings {table.recordings}",
-                "features": table.features._to_yaml_list(),
-                "splits": [
-                    {"name": SPLIT, "num_bytes": table.num_bytes, "num_examples": len(table.rows)}
-                ],
-                "download_size": table.download_bytes,
-                "dataset_size": table.num_bytes,
-            }
-            for name, table in tables.items()
-        ],
-        **stamp,
+        dataset_info=[_info(name, table, benchmark) for name, table in tables.items()],
+        **facts,
     )
-    card = DatasetCard.from_template(
-        header,
-        template_path=str(cards_folder() / "dataset_card.md"),
-        benchmark=benchmark,
-        sha256=default.sha256,
-        recordings=default.recordings,
-        rows=rows,
-        methods=tables[METHOD].rows if METHOD in tables else [],
-        altered=tables[COUNTERFACTUAL].rows if COUNTERFACTUAL in tables else [],
-        open=tables[UNDERSPECIFIED].rows if UNDERSPECIFIED in tables else [],
-        categories=sorted(Counter(str(row["category"]) for row in rows).items()),
-        papers=len({str(row["paper_url"]) for row in rows}),
-        images=sorted({str(row["docker_image"]) for row in rows}),
-    )
-    return str(card).rstrip() + "\n"
+
+
+def _stamp(tables: Mapping[str, Table], version: str) -> dict[str, Any]:
+    """Return the identity of the dataset (`loader.CARD_KEY`)."""
+    hashes = {name: table.hashes for name, table in tables.items()}
+    stamp = {"version": version, **hashes.pop(FUNCTION, {})}
+    return {**stamp, "configs": hashes} if hashes else stamp
+
+
+def _info(name: str, table: Table, benchmark: Benchmark) -> dict[str, Any]:
+    hashes = f"content sha256 {table.sha256}, recordings {table.recordings}"
+    split = {"name": SPLIT, "num_bytes": table.num_bytes, "num_examples": len(table.rows)}
+    return {
+        "config_name": name,
+        "description": f"{benchmark.title} {benchmark.version}, {hashes}",
+        "features": table.features._to_yaml_list(),
+        "splits": [split],
+        "download_size": table.download_bytes,
+        "dataset_size": table.num_bytes,
+    }
 
 
 def render_eval_yaml(benchmark: Benchmark, configs: Collection[str]) -> str:
-    """Render the Hub's benchmark registration; tasks on configurations that the dataset lacks are left out."""
+    """Render the Hub's benchmark registration, with the tasks on these configurations."""
     template = (cards_folder() / "eval.yaml").read_text(encoding="utf-8")
-    values = {"title": json.dumps(benchmark.title), "split": SPLIT}
-    values["framework"] = (
-        "harbor" if set(configs) == {UNDERSPECIFIED} else "inspect-ai"
-    )  # experiments need a shell
+    # Experiments need a shell, which Harbor has.
+    needs_shell = all(CONFIGURATIONS[config].has_experiments for config in configs)
+    values = {
+        "title": json.dumps(benchmark.title),
+        "split": SPLIT,
+        "framework": "harbor" if needs_shell else "inspect-ai",
+    }
     text = re.sub(r"\{\{ (\w+) \}\}", lambda name: values[name[1]], template)
     return _TASK.sub(lambda task: task[0] if task["config"] in configs else "", text)

@@ -1,4 +1,4 @@
-"""The dataset's columns: Arrow types and descriptions, read from the annotations of `DatasetRow`."""
+"""The dataset's columns: Arrow types and descriptions, from the annotations of `DatasetRow`."""
 
 import types
 import typing
@@ -30,31 +30,35 @@ class Column(NamedTuple):
 def columns(row: type = DatasetRow) -> Iterator[Column]:
     """Yield the columns of a row, or the fields of a struct, in order."""
     for name, hint in typing.get_type_hints(row, include_extras=True).items():
-        annotated = (
-            typing.get_args(hint)[0] if typing.get_origin(hint) is typing.NotRequired else hint
-        )
-        parts = (
-            typing.get_args(annotated) if hasattr(annotated, "__metadata__") else (annotated, "")
-        )
-        kind, description, *configs = parts
-        yield Column(name, kind, description, *configs)
+        if typing.get_origin(hint) is typing.NotRequired:
+            [hint] = typing.get_args(hint)
+        if hasattr(hint, "__metadata__"):
+            kind, *facts = typing.get_args(hint)
+            yield Column(name, kind, *facts)
+        else:
+            yield Column(name, hint, "")
 
 
 def schema(config: str = FUNCTION, row: type = DatasetRow) -> "pyarrow.Schema":
     """Return the Arrow schema of a configuration, or of other rows."""
     import pyarrow as pa
 
-    def arrow(kind: Any) -> Any:
-        if isinstance(kind, types.UnionType):  # a value or None
-            kind = typing.get_args(kind)[0]
-        if typing.get_origin(kind) is list:
-            return pa.list_(arrow(typing.get_args(kind)[0]))
-        return (
-            pa.type_for_alias(ARROW_NAMES[kind]) if kind in ARROW_NAMES else pa.struct(fields(kind))
-        )
+    fields = []
+    for column in columns(row):
+        if config in column.configs:
+            fields.append((column.name, _arrow(column.kind, config)))
+    return pa.schema(fields)
 
-    def fields(row: type) -> list[tuple[str, Any]]:
-        shown = [column for column in columns(row) if config in column.configs]
-        return [(column.name, arrow(column.kind)) for column in shown]
 
-    return pa.schema(fields(row))
+def _arrow(kind: Any, config: str) -> "pyarrow.DataType":
+    """Return the Arrow type of a Python type."""
+    import pyarrow as pa
+
+    if isinstance(kind, types.UnionType):  # a value or None
+        kind = typing.get_args(kind)[0]
+    if typing.get_origin(kind) is list:
+        [item] = typing.get_args(kind)
+        return pa.list_(_arrow(item, config))
+    if kind in ARROW_NAMES:
+        return pa.type_for_alias(ARROW_NAMES[kind])
+    return pa.struct(schema(config, kind))

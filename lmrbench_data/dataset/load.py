@@ -22,8 +22,8 @@ def load(spec: str | Path = EMBEDDED, config: str = FUNCTION) -> "Dataset":
     """Load and verify a dataset as a `datasets.Dataset`, one row per instance.
 
     Args:
-        spec: `embedded` (the installed package's own tasks), a folder made by `lmrbench dataset build`, or
-            `org/name[@revision]` on the Hub.
+        spec: `embedded` (the installed package's own tasks), a folder made by `lmrbench dataset
+            build`, or `org/name[@revision]` on the Hub.
         config: one of `lmrbench_data.loader.CONFIGS`.
 
     Raises:
@@ -71,7 +71,7 @@ def check_config(instances: Iterable[str], rows: Iterable[DatasetRow], spec: str
 
 
 def other_config(name: str, spec: str | Path) -> str:
-    """Name the configuration that an instance belongs to, as the end of a message on rows that lack it."""
+    """Name the configuration of an instance, as the end of a message on rows that lack it."""
     with contextlib.suppress(LMRBenchError):
         if config := _configs(str(spec)).get(name):
             return f", which belongs to the configuration {config}"
@@ -86,21 +86,24 @@ def _configs(spec: str) -> dict[str, str]:
 
 @functools.lru_cache(maxsize=1)  # a file of answers may name it in each of its rows
 def _configs_of(spec: str, build: object) -> dict[str, str]:
-    """Read the configurations of one build of a dataset; `build` is only a part of the cache's key."""
+    """Read the configurations of a dataset; `build` is only a part of the cache's key."""
     from ..tasks.task_folders import configs_by_id
 
     if spec == EMBEDDED:
         return configs_by_id()
-    groups = rows_by_config((), spec, every=True).items()
-    return {row["instance_id"]: config for config, group in groups for row in group}
+    configs: dict[str, str] = {}
+    for config, rows in rows_by_config((), spec, every=True).items():
+        configs.update((row["instance_id"], config) for row in rows)
+    return configs
 
 
 def rows_by_config(
     instances: Iterable[str], spec: str | Path, *, every: bool = False
 ) -> dict[str, list[DatasetRow]]:
-    """Load one configuration after the other until these instances, which may be unknown, are loaded.
+    """Load one configuration after the other until these instances are loaded.
 
     Args:
+        instances: may be unknown.
         every: load all configurations.
     """
     loaded: dict[str, list[DatasetRow]] = {}
@@ -119,8 +122,7 @@ def _embedded_rows(config: str, instances: Collection[str]) -> list[DatasetRow]:
     from .build import build_rows
 
     if instances:
-        with contextlib.suppress(
-            InputError
-        ):  # unknown: the caller says so, and has the names of all rows for it
+        # Unknown ones are the caller's to report, with the names of all rows.
+        with contextlib.suppress(InputError):
             return build_rows(load_tasks(instances, config=config))
     return build_rows(load_tasks(config=config))

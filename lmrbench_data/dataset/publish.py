@@ -1,16 +1,18 @@
-"""Publish the dataset on the Hub: one commit with a tag, never over a newer version, never unproved rows.
+"""Publish the dataset on the Hub: one commit with a tag, never over a newer version.
 
-A push builds what it uploads, and every row has passed `dataset check` in Docker on some machine, according to
-proved.json. A tag never moves, and a repeated push changes nothing.
+A push builds what it uploads, and every row has passed `dataset check` in Docker on some machine,
+according to proved.json. A tag never moves, and a repeated push changes nothing.
 """
 
 import contextlib
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from packaging.version import Version
 
 from ..base.errors import InputError
 from ..base.hub_client import check_rights, commit, hub_errors, tags
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 
 #: The Hub's own files, which a push does not touch.
 KEPT = (".gitattributes",)
-_VERSION_TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
+_VERSION_TAG = re.compile(r"v\d+\.\d+\.\d+")
+_RAISE = "raise `version` in benchmark.yaml"
 #: Columns derived from others, which are not compared.
 _DERIVED = {"row_sha256", "repo_sha256", "recording"}
 
@@ -46,7 +49,6 @@ class PushPlan:
 
     benchmark: Benchmark
     repo_id: str
-    tag: str
     configs: Mapping[str, Sequence[DatasetRow]]
     sha256: str
     head: str | None = None
@@ -59,6 +61,11 @@ class PushPlan:
     """Files on main that the dataset lacks."""
 
     @property
+    def tag(self) -> str:
+        """The tag of the benchmark's version."""
+        return f"v{self.benchmark.version}"
+
+    @property
     def rows(self) -> list[DatasetRow]:
         """The rows of all configurations."""
         return [row for rows in self.configs.values() for row in rows]
@@ -66,7 +73,7 @@ class PushPlan:
     @property
     def files(self) -> list[str]:
         """The files of the dataset."""
-        empty = {data_file(config) for config, rows in self.configs.items() if not rows}
+        empty = [data_file(config) for config, rows in self.configs.items() if not rows]
         return [name for name in FILES if name not in empty]
 
 
@@ -76,12 +83,12 @@ def plan_push(
     """Compare the rows of each configuration with the Hub.
 
     Raises:
-        InputError: the token lacks the right to write, the version is older than a published one, or its tag has other
-            content.
+        InputError: the token lacks the right to write, the version is older than a published one,
+            or its tag has other content.
         InfraError: the Hub does not answer.
     """
-    rows = [row for built in configs.values() for row in built]
-    plan = PushPlan(benchmark, repo_id, f"v{benchmark.version}", configs, dataset_sha256(rows))
+    rows = [row for group in configs.values() for row in group]
+    plan = PushPlan(benchmark, repo_id, configs, dataset_sha256(rows))
     check_rights(api, repo_id, write=True)
     with hub_errors(repo_id):
         if not api.repo_exists(repo_id, repo_type="dataset"):
@@ -89,27 +96,36 @@ def plan_push(
             return plan
         info = api.dataset_info(repo_id)
     plan.head = info.sha
-    published = tags(api, repo_id)
-    if plan.tag in published:
-        if _remote_sha256(repo_id, published[plan.tag]) != plan.sha256:
-            fix = "raise `version` in benchmark.yaml"
-            raise InputError(
-                f"{repo_id}: {plan.tag} is already published with other content; {fix}"
-            )
-        plan.done = True
-        return plan
-    newest = max(
-        (tag for tag in published if _VERSION_TAG.fullmatch(tag)), key=_numbers, default=plan.tag
-    )
-    if _numbers(newest) > _numbers(plan.tag):
-        raise InputError(
-            f"{repo_id}: {newest} is newer than {plan.tag}; raise `version` in benchmark.yaml"
-        )
-    published_files = {item.rfilename for item in info.siblings or ()}
-    plan.removed = sorted(published_files - {*plan.files, *KEPT})
-    has_rows = not published_files.isdisjoint(map(data_file, CONFIGS))
-    plan.changes = list(diff_rows(_remote_rows(repo_id, info.sha) if has_rows else [], rows))
+    plan.done = _is_published(plan, tags(api, repo_id))
+    if not plan.done:
+        _compare(plan, {item.rfilename for item in info.siblings or ()})
     return plan
+
+
+def _compare(plan: PushPlan, files: Set[str]) -> None:
+    """Add the changes of a push to a plan.
+
+    Args:
+        files: the files on main.
+    """
+    plan.removed = sorted(files - {*plan.files, *KEPT})
+    has_rows = not files.isdisjoint(map(data_file, CONFIGS))
+    old = _remote_rows(plan.repo_id, plan.head) if has_rows else []
+    plan.changes = list(diff_rows(old, plan.rows))
+
+
+def _is_published(plan: PushPlan, published: Mapping[str, str]) -> bool:
+    """Return whether the plan's tag exists; refuse one with other content, or below a newer one."""
+    if plan.tag in published:
+        if _remote_sha256(plan.repo_id, published[plan.tag]) != plan.sha256:
+            problem = f"{plan.tag} is already published with other content"
+            raise InputError(f"{plan.repo_id}: {problem}; {_RAISE}")
+        return True
+    versions = [Version(tag) for tag in published if _VERSION_TAG.fullmatch(tag)]
+    if versions and max(versions) > Version(plan.tag):
+        problem = f"v{max(versions)} is newer than {plan.tag}"
+        raise InputError(f"{plan.repo_id}: {problem}; {_RAISE}")
+    return False
 
 
 def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
@@ -124,47 +140,55 @@ def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
     """
     if plan.done:
         return tags(api, plan.repo_id)[plan.tag]
-    from huggingface_hub import CommitOperation, CommitOperationAdd, CommitOperationDelete
-
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "dataset"
-        write_dataset(plan.rows, folder, plan.benchmark)
-        with hub_errors(plan.repo_id):
-            if plan.head is None:
-                api.create_repo(plan.repo_id, repo_type="dataset", private=private, exist_ok=True)
-                plan.head = str(api.dataset_info(plan.repo_id).sha)
-        operations: list[CommitOperation] = [
-            *(CommitOperationAdd(file, str(folder / file)) for file in plan.files),
-            *(CommitOperationDelete(file) for file in plan.removed),
-        ]
-        title = f"{plan.benchmark.title} {plan.tag} ({plan.sha256[:12]})"
-        sha = commit(api, plan.repo_id, operations, title=title, parent_commit=plan.head)
+    sha = _commit(api, plan, private)
     with hub_errors(f"{plan.repo_id} tag {plan.tag}"):
         api.create_tag(plan.repo_id, tag=plan.tag, revision=sha, repo_type="dataset", exist_ok=True)
     if _remote_sha256(plan.repo_id, plan.tag) != plan.sha256:
-        raise InputError(
-            f"{plan.repo_id}@{plan.tag}: does not contain the pushed rows; delete the tag and push again"
-        )
+        problem = "does not contain the pushed rows; delete the tag and push again"
+        raise InputError(f"{plan.repo_id}@{plan.tag}: {problem}")
     return sha
+
+
+def _commit(api: "HfApi", plan: PushPlan, private: bool) -> str:
+    from huggingface_hub import CommitOperation, CommitOperationAdd, CommitOperationDelete
+
+    if plan.head is None:
+        with hub_errors(plan.repo_id):
+            api.create_repo(plan.repo_id, repo_type="dataset", private=private, exist_ok=True)
+            plan.head = str(api.dataset_info(plan.repo_id).sha)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "dataset"
+        write_dataset(plan.rows, folder, plan.benchmark)
+        additions = [CommitOperationAdd(file, str(folder / file)) for file in plan.files]
+        deletions = [CommitOperationDelete(file) for file in plan.removed]
+        title = f"{plan.benchmark.title} {plan.tag} ({plan.sha256[:12]})"
+        operations: list[CommitOperation] = [*additions, *deletions]
+        return commit(api, plan.repo_id, operations, title=title, parent_commit=plan.head)
 
 
 def diff_rows(
     old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]
 ) -> Iterator[Change]:
     """Yield the changes from `old` to `new` by instance id and column."""
-    before, after = ({str(row["instance_id"]): row for row in rows} for rows in (old, new))
+    before = {row["instance_id"]: row for row in old}
+    after = {row["instance_id"]: row for row in new}
     for name in sorted(before.keys() | after.keys()):
-        if name not in before or name not in after:
-            yield Change(name, "", "added" if name in after else "removed")
-            continue
-        for column in dict.fromkeys([*before[name], *after[name]]):
-            left, right = before[name].get(column), after[name].get(column)
-            if left == right or column in _DERIVED:
-                continue
-            if isinstance(left, int | str) and "\n" not in f"{left}{right}":
-                yield Change(name, column, f"{left!r} -> {right!r}")
-            else:
-                yield Change(name, column, "changed")
+        if name not in before:
+            yield Change(name, "", "added")
+        elif name not in after:
+            yield Change(name, "", "removed")
+        else:
+            yield from _changed_columns(before[name], after[name])
+
+
+def _changed_columns(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    for column in dict.fromkeys([*old, *new]):
+        left = old.get(column)
+        right = new.get(column)
+        if left != right and column not in _DERIVED:
+            is_short = isinstance(left, int | str) and "\n" not in f"{left}{right}"
+            summary = f"{left!r} -> {right!r}" if is_short else "changed"
+            yield Change(new["instance_id"], column, summary)
 
 
 def _remote_rows(repo_id: str, revision: str | None) -> list[DatasetRow]:
@@ -178,8 +202,3 @@ def _remote_rows(repo_id: str, revision: str | None) -> list[DatasetRow]:
 
 def _remote_sha256(repo_id: str, revision: str) -> str:
     return dataset_sha256(_remote_rows(repo_id, revision))
-
-
-def _numbers(tag: str) -> list[int]:
-    """Return the numbers of a version's tag, v1.2.3."""
-    return [int(part) for part in tag.removeprefix("v").split(".")]

@@ -5,7 +5,7 @@ from typing import Any, NotRequired, TypedDict
 
 
 class PredictionRow(TypedDict):
-    """One answer of one model: it has exactly one of `function`, `goal_file`, `model_patch`, `files`."""
+    """One answer of a model, in one of `function`, `goal_file`, `model_patch` and `files`."""
 
     instance_id: str
     model_name_or_path: str
@@ -50,9 +50,9 @@ class ChoiceRow(TypedDict):
     options: int
     """The number of options: chance is one in this number."""
     published: bool
-    """Whether the option that the paper states, or its tables show, is the published one: reciting gets it."""
+    """Whether the true option is the published one: reciting gets it."""
     altered: bool
-    """Whether the paper states an option that was not published; only then does `stated` mean that it was read."""
+    """Whether the paper states an unpublished option; only then `stated` means that it was read."""
     open: bool
     """Whether the paper leaves the decision open; then `stated` means that it was settled."""
 
@@ -81,11 +81,11 @@ class ResultRow(TypedDict):
     functions: NotRequired[list[PartRow]]
     """The functions of a method; missing for a single goal function."""
     experiments: NotRequired[list[PartRow]]
-    """The experiments of a method, which test no function alone; missing for a single goal function."""
+    """The experiments of a method, which test no function alone; else missing."""
     choices: NotRequired[list[ChoiceRow]]
-    """The options that the answer implements; only in the configurations counterfactual and underspecified."""
+    """The options that the answer implements; only if the paper is altered."""
     searches_table: NotRequired[bool]
-    """The answer holds numbers of its paper's tables; only in the configuration underspecified."""
+    """The answer holds numbers of its paper's tables; only with experiments."""
     duration_s: float
     """Wall time in the sandbox in seconds."""
     cpu_s: NotRequired[float | None]
@@ -100,7 +100,8 @@ class ResultRow(TypedDict):
 
 
 def setting_label(setting: str, paper: str, pages: str, temperature: float | None) -> str:
-    """Return the setting in rows; it names the form of the paper and the temperature if they are not the default."""
-    form = {"text": "", "none": "no paper"}.get(paper, f"{paper} {pages}".strip())
-    drawn = "" if temperature is None else f"temperature {temperature:g}"
-    return ", ".join(filter(None, (setting, form, drawn)))
+    """Return the setting in rows, with the form of the paper and the temperature if not default."""
+    parts = [setting, {"text": "", "none": "no paper"}.get(paper, f"{paper} {pages}".strip())]
+    if temperature is not None:
+        parts.append(f"temperature {temperature:g}")
+    return ", ".join(filter(None, parts))

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
-from typing import Annotated, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from ..base.configurations import configuration_of, configurations_with
 from ..base.errors import ArgumentError, InputError
@@ -11,9 +11,11 @@ from ..base.suggestions import did_you_mean
 from ..loader import FUNCTION, row_sha256
 from ..tasks.experiments import EASY
 
-#: Configurations by what their rows have: one function, all functions of a method, choices, experiments.
-SINGLE, METHODS = (FUNCTION,), configurations_with("is_method")
-ALTERED, EXPERIMENTS = configurations_with("is_altered"), configurations_with("has_experiments")
+#: Configurations by what their rows have.
+SINGLE = (FUNCTION,)
+METHODS = configurations_with("is_method")
+ALTERED = configurations_with("is_altered")
+EXPERIMENTS = configurations_with("has_experiments")
 
 
 class DeclaredCase(TypedDict):
@@ -36,7 +38,8 @@ class DeclaredCase(TypedDict):
     goals: NotRequired[
         Annotated[
             list[str],
-            "Functions that the case tests (all configurations but function); none for an experiment.",
+            "Functions that the case tests (all configurations but function); "
+            "none for an experiment.",
             METHODS,
         ]
     ]
@@ -77,7 +80,7 @@ class SourceFile(TypedDict):
 
 
 class Option(TypedDict):
-    """An option of a choice; its outputs are those with all other choices as published, for the cases of any choice."""
+    """An option of a choice, and the outputs of all cases with the other choices as published."""
 
     name: Annotated[str, "Name of the option."]
     expected: Annotated[bytes, "Recorded outputs with this option (bytes)."]
@@ -91,7 +94,8 @@ class RowChoice(TypedDict):
     published: Annotated[str, "The published option."]
     stated: Annotated[
         str,
-        "The option that the paper of this row states, or that its tables show if the choice is open.",
+        "The option that the paper of this row states, "
+        "or that its tables show if the choice is open.",
     ]
     open: Annotated[
         bool, "Whether the paper leaves the decision open, or may depart from it silently."
@@ -101,7 +105,7 @@ class RowChoice(TypedDict):
 
 
 class DatasetRow(TypedDict):
-    """One instance of the benchmark: for each column its type, description, and configurations if not all have it.
+    """One instance of the benchmark: type, description and configurations of each column.
 
     `columns` derives the Arrow schema and the documentation from it.
     """
@@ -122,7 +126,8 @@ class DatasetRow(TypedDict):
     contract: NotRequired[
         Annotated[
             str,
-            "Every convention beyond paper and repository. Only the contract track shows it to a model.",
+            "Every convention beyond paper and repository. "
+            "Only the contract track shows it to a model.",
             SINGLE,
         ]
     ]
@@ -142,14 +147,16 @@ class DatasetRow(TypedDict):
     goals: NotRequired[
         Annotated[
             list[Goals],
-            "Files with masked functions (all configurations but function, in place of the three columns above).",
+            "Files with masked functions "
+            "(all configurations but function, in place of the three columns above).",
             METHODS,
         ]
     ]
     choices: NotRequired[
         Annotated[
             list[RowChoice],
-            "Decisions of the method with their options (configurations counterfactual and underspecified).",
+            "Decisions of the method with their options "
+            "(configurations counterfactual and underspecified).",
             ALTERED,
         ]
     ]
@@ -163,9 +170,9 @@ class DatasetRow(TypedDict):
     difficulty: NotRequired[
         Annotated[
             str,
-            "`easy`: the paper leaves some decisions open; `hard`: all, and one table mixes them; `silent`: the paper "
-            "states them all, and its table comes from an implementation that departs from some of them "
-            "(configuration underspecified).",
+            "`easy`: the paper leaves some decisions open; `hard`: all, and one table mixes them; "
+            "`silent`: the paper states them all, and its table comes from an implementation that "
+            "departs from some of them (configuration underspecified).",
             EXPERIMENTS,
         ]
     ]
@@ -177,7 +184,8 @@ class DatasetRow(TypedDict):
     golden_files: NotRequired[
         Annotated[
             list[SourceFile],
-            "Goal files of the reference (all configurations but function, in place of `golden_file`). Not for models.",
+            "Goal files of the reference (all configurations but function, in place of "
+            "`golden_file`). Not for models.",
             METHODS,
         ]
     ]
@@ -212,19 +220,18 @@ def config_of(row: DatasetRow) -> str:
 
 
 def only_functions(rows: Iterable[DatasetRow], tool: str) -> None:
-    """Check that rows have one goal function each, which a tool (the subject of the message) needs."""
-    if method := next((row["instance_id"] for row in rows if configuration_of(row).is_method), ""):
-        raise InputError(
-            f"{method}: a method; {tool} needs instances with one goal function (configuration function)"
-        )
+    """Check that rows have one goal function each, which a tool needs."""
+    for row in rows:
+        if configuration_of(row).is_method:
+            needed = "instances with one goal function (configuration function)"
+            raise InputError(f"{row['instance_id']}: a method; {tool} needs {needed}")
 
 
 def contract_of(row: DatasetRow) -> str:
     """Return the contract of a row."""
     if "contract" not in row:
-        raise ArgumentError(
-            "track", f"{row['instance_id']}: a method has no contract; use the track paper"
-        )
+        problem = f"{row['instance_id']}: a method has no contract; use the track paper"
+        raise ArgumentError("track", problem)
     return row["contract"].strip()
 
 
@@ -243,7 +250,7 @@ def golden_files_of(row: DatasetRow) -> dict[str, str]:
 
 
 def choose_rows(rows: Sequence[DatasetRow], instances: Sequence[str] = ()) -> list[DatasetRow]:
-    """Return the rows of the given instances in this order, each once; by default all rows, sorted by instance id."""
+    """Return the rows of the given instances in this order; by default all, sorted by id."""
     known = {row["instance_id"]: row for row in rows}
     check_instances(instances, known)
     return [known[name] for name in dict.fromkeys(instances or sorted(known))]
@@ -253,22 +260,24 @@ def check_instances(instances: Iterable[str], known: Collection[str]) -> None:
     """Check that instances are known."""
     for name in instances:
         if name not in known:
-            near = did_you_mean(name, known)
             raise ArgumentError(
-                "instances", f"{name!r} is unknown{near}; see `lmrbench tasks list`"
+                "instances",
+                f"{name!r} is unknown{did_you_mean(name, known)}; see `lmrbench tasks list`",
             )
 
 
 def content_sha256(row: DatasetRow) -> str:
     """Hash what a check of a row proves: the row and its recorded outputs.
 
-    No trial depends on the benchmark's version, nor on a published paper's text; checks of altered papers depend on
-    their texts. A difficulty counts unless it is `easy`, under the name that it had when the proofs were made.
+    No trial depends on the benchmark's version, nor on a published paper's text; checks of altered
+    papers depend on their texts. A difficulty counts unless it is `easy`, under the name that it
+    had when the proofs were made.
     """
-    paper = row["paper_text"] if configuration_of(row).is_altered else ""
-    content = {**row, "benchmark_version": "", "paper_text": paper}
-    if (difficulty := content.pop("difficulty", EASY)) != EASY:
+    content: dict[str, Any] = {**row, "benchmark_version": ""}
+    if not configuration_of(row).is_altered:
+        content["paper_text"] = ""
+    difficulty = content.pop("difficulty", EASY)
+    if difficulty != EASY:
         content["level"] = difficulty
-    return hashlib.sha256(
-        f"{row_sha256(content)} {row['recording']['sha256']}".encode()
-    ).hexdigest()
+    proved = f"{row_sha256(content)} {row['recording']['sha256']}"
+    return hashlib.sha256(proved.encode()).hexdigest()

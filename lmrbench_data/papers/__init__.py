@@ -1,5 +1,5 @@
-"""The authors' PDFs: fetch or add them, keep them in the user's cache, turn them into text for prompts.
+"""The authors' PDFs: fetch or add them, keep them in the user's cache, turn them into text.
 
-PDFs never enter the repository or the dataset, because their licences differ. Our own summary (`paper_text`) needs no
-PDF.
+PDFs never enter the repository or the dataset, because their licences differ. Our own summary
+(`paper_text`) needs no PDF.
 """

@@ -1,4 +1,4 @@
-"""The cache of PDFs: downloaded politely, from https addresses of public hosts only, or the user's own; with hashes."""
+"""The cache of PDFs with their hashes: the user's own, or from https addresses of public hosts."""
 
 import hashlib
 import os
@@ -24,14 +24,15 @@ MAX_BYTES = 100 * 1024 * 1024
 TRIES = 5
 #: Seconds between two downloads: arXiv asks for three.
 PAUSE_S = 3.0
-TIMEOUT_S, CONNECT_S = 60.0, 10.0
+CONNECT_S = 10.0
+TIMEOUT_S = 60.0
 _MAX_REDIRECTS = 5
 _AGENT = f"lmrbench/{__version__} (research benchmark; one download per paper)"
 _BY_HAND = "`lmrbench papers add ID FILE` adds a PDF that you have"
 
 
 class PaperStore:
-    """PDFs in a folder: `<key>.pdf`, and in `<key>.sha256` the hash of the one that was stored first."""
+    """PDFs in a folder: `<key>.pdf`, and in `<key>.sha256` the hash of the first one."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or cache_folder() / "papers"
@@ -50,7 +51,8 @@ class PaperStore:
         Raises:
             InputError: it has changed since it was stored.
         """
-        first, path = self._first(key), self.path(key)
+        first = self._first(key)
+        path = self.path(key)
         if not first or not path.is_file():
             return ""
         if hashlib.sha256(path.read_bytes()).hexdigest() != first:
@@ -65,10 +67,13 @@ class PaperStore:
         Raises:
             InputError: a different PDF was stored before.
         """
-        first, sha256 = self._first(key), hashlib.sha256(data).hexdigest()
+        first = self._first(key)
+        sha256 = hashlib.sha256(data).hexdigest()
         if first and first != sha256:
-            fix = f"remove {self.path(key, '.sha256')} to replace it"
-            raise InputError(f"{source}: differs from the PDF stored for {key} before; {fix}")
+            raise InputError(
+                f"{source}: differs from the PDF stored for {key} before; remove "
+                f"{self.path(key, '.sha256')} to replace it"
+            )
         write_atomically(self.path(key), data)
         write_atomically(self.path(key, ".sha256"), sha256)
         return sha256
@@ -79,23 +84,25 @@ class PaperStore:
 
 
 def paper_key(row: Mapping[str, Any]) -> str:
-    """Return the cache key of a row's paper, which instances of one paper share: the arXiv id for arXiv's PDF.
+    """Return the cache key of a row's paper: the arXiv id for arXiv's PDF.
 
-    Other keys depend on the whole address, so that no dataset can replace another paper's PDF.
+    Other keys depend on the whole address: no dataset can replace another paper's PDF.
     """
-    arxiv, url = str(row["arxiv_id"]), str(row["paper_url"])
+    arxiv = str(row["arxiv_id"])
+    url = str(row["paper_url"])
     if arxiv and pdf_url(row) == _arxiv_url(arxiv):
         return arxiv.replace("/", "-")
-    words = re.sub(r"[^A-Za-z0-9]+", "-", url.rpartition("/")[2].removesuffix(".pdf")).strip("-")[
-        :60
-    ]
-    return f"{words or 'paper'}-{hashlib.sha256(url.encode()).hexdigest()[:12]}"
+    file = url.rpartition("/")[2].removesuffix(".pdf")
+    words = re.sub(r"[^A-Za-z0-9]+", "-", file).strip("-")[:60] or "paper"
+    return f"{words}-{hashlib.sha256(url.encode()).hexdigest()[:12]}"
 
 
 def pdf_url(row: Mapping[str, Any]) -> str:
-    """Return the address of a row's PDF: the one in the row, or arXiv's first version, which never changes."""
-    url, arxiv = str(row["paper_url"]), str(row["arxiv_id"])
-    return url if url.endswith(".pdf") or "/pdf?" in url or not arxiv else _arxiv_url(arxiv)
+    """Return the address of a row's PDF: the row's, or arXiv's first version, which stays."""
+    url = str(row["paper_url"])
+    arxiv = str(row["arxiv_id"])
+    is_pdf = url.endswith(".pdf") or "/pdf?" in url
+    return url if is_pdf or not arxiv else _arxiv_url(arxiv)
 
 
 def _arxiv_url(arxiv_id: str) -> str:
@@ -107,12 +114,9 @@ class UnreachableError(InfraError):
 
 
 def is_public(url: str) -> bool:
-    """Return whether an address is https at a named host; an untrusted dataset must not reach the user's network."""
-    return bool(
-        re.fullmatch(
-            r"https://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}(:443)?(/[!-~]{0,2000})?", url
-        )
-    )
+    """Return whether an address is https at a named host, not one of the user's network."""
+    host = r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}"
+    return bool(re.fullmatch(rf"https://{host}(:443)?(/[!-~]{{0,2000}})?", url))
 
 
 def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
@@ -126,60 +130,67 @@ def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
         UnreachableError: the server did not answer.
         InfraError: the server failed on every attempt.
     """
-    from huggingface_hub.errors import HfHubHTTPError, HTTPError, OfflineModeIsEnabled  # type: ignore[attr-defined]
-    from huggingface_hub.utils import http_stream_backoff  # type: ignore[attr-defined]
-
-    target, redirects, breaks = url, 0, 0
-    while True:
+    target = url
+    for _ in range(_MAX_REDIRECTS + 1):
         if not is_allowed(target):
             where = "is" if target == url else f"redirects to {target[:200]}, which is"
             raise InputError(f"{url}: {where} not an https address of a public host; {_BY_HAND}")
-        try:
-            with http_stream_backoff(
-                "GET",
-                target,
-                max_retries=TRIES - 1,
-                base_wait_time=_scale(),
-                retry_on_status_codes=(
-                    429,
-                    500,
-                    502,
-                    503,
-                    504,
-                ),  # the Hub client 1 would only retry 503
-                follow_redirects=False,
-                timeout=(CONNECT_S, TIMEOUT_S, TIMEOUT_S, TIMEOUT_S),  # connect, read, write, pool
-                headers={"User-Agent": _AGENT, "Accept-Encoding": "identity"},
-            ) as response:
-                data = _body(response, url)
-        except HfHubHTTPError as error:
-            reason = f"HTTP {error.response.status_code}, after {TRIES} attempts"
-            raise InfraError(f"{url}: {reason}; try again later, or {_BY_HAND}") from error
-        except (HTTPError, OfflineModeIsEnabled) as error:
-            raise UnreachableError(
-                f"{urlsplit(url).netloc} cannot be reached ({error_line(error)})"
-            ) from error
-        if data is None:
-            breaks += 1
-            if breaks == TRIES:
-                raise UnreachableError(
-                    f"{urlsplit(url).netloc} breaks the connection off, at {TRIES} attempts"
-                )
-            time.sleep(_scale())
-        elif response.is_redirect and redirects < _MAX_REDIRECTS:
-            target, redirects = urljoin(target, response.headers["Location"]), redirects + 1
-        else:
+        response, data = _get(target, url)
+        if not response.is_redirect:
             break
+        target = urljoin(target, response.headers["Location"])
     if not response.is_success:
         raise InputError(f"{url}: HTTP {response.status_code}; {_BY_HAND}")
-    if not data[:1024].lstrip().startswith(b"%PDF-"):
-        kind = "a web page" if b"<html" in data[:2000].lower() else "something else"
-        raise InputError(f"{url}: serves {kind} instead of a PDF; {_BY_HAND}")
+    _check_pdf(data, url)
     return data
 
 
+def _check_pdf(data: bytes, url: str) -> None:
+    if not data[:1024].lstrip().startswith(b"%PDF-"):
+        kind = "a web page" if b"<html" in data[:2000].lower() else "something else"
+        raise InputError(f"{url}: serves {kind} instead of a PDF; {_BY_HAND}")
+
+
+def _get(target: str, url: str) -> tuple[Any, bytes]:
+    """Request an address until the whole body arrives; `url` is the paper's, for messages."""
+    from huggingface_hub.errors import HfHubHTTPError, HTTPError, OfflineModeIsEnabled  # type: ignore[attr-defined]
+
+    host = urlsplit(url).netloc
+    for _ in range(TRIES):
+        try:
+            with _stream(target) as response:
+                data = _body(response, url)
+        except HfHubHTTPError as error:
+            raise InfraError(
+                f"{url}: HTTP {error.response.status_code}, after {TRIES} attempts; try again "
+                f"later, or {_BY_HAND}"
+            ) from error
+        except (HTTPError, OfflineModeIsEnabled) as error:
+            raise UnreachableError(f"{host} cannot be reached ({error_line(error)})") from error
+        if data is not None:
+            return response, data
+        time.sleep(_scale())
+    raise UnreachableError(f"{host} breaks the connection off, at {TRIES} attempts")
+
+
+def _stream(url: str) -> Any:
+    """Open a request, which is retried while the server is busy or broken."""
+    from huggingface_hub.utils import http_stream_backoff  # type: ignore[attr-defined]
+
+    return http_stream_backoff(
+        "GET",
+        url,
+        max_retries=TRIES - 1,
+        base_wait_time=_scale(),
+        retry_on_status_codes=(429, 500, 502, 503, 504),  # client 1 would only retry 503
+        follow_redirects=False,
+        timeout=(CONNECT_S, TIMEOUT_S, TIMEOUT_S, TIMEOUT_S),  # connect, read, write, pool
+        headers={"User-Agent": _AGENT, "Accept-Encoding": "identity"},
+    )
+
+
 def _body(response: Any, url: str) -> bytes | None:
-    """Return the body of a streamed response, None if it breaks off; InputError if it is larger than any paper."""
+    """Return the body of a streamed response; None if it breaks off."""
     from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]
 
     data = bytearray()
@@ -210,27 +221,32 @@ class FetchSummary:
 def fetch_missing(
     store: PaperStore, papers: Mapping[str, Mapping[str, Any]], progress: Progress | None = None
 ) -> FetchSummary:
-    """Fetch the PDFs that are missing (key → a row of the paper), one at a time; skip those of unreachable servers."""
-    progress, done = progress or Progress(), FetchSummary()
+    """Fetch the missing PDFs one at a time; skip those of unreachable servers.
+
+    Args:
+        papers: key → a row of the paper.
+    """
+    progress = progress or Progress()
+    summary = FetchSummary()
     unreachable: dict[str, UnreachableError] = {}
     missing = [key for key in papers if not store.sha256(key)]
     progress.start(len(missing))
-    for number, key in enumerate(missing):
+    for key in missing:
         url = pdf_url(papers[key])
         host = urlsplit(url).netloc
+        if key != missing[0] and host not in unreachable:
+            time.sleep(PAUSE_S * _scale())
         try:
             if host in unreachable:
                 raise unreachable[host]
-            if number:
-                time.sleep(PAUSE_S * _scale())
             store.put(key, fetch_pdf(url), url)
-            done.fetched += 1
+            summary.fetched += 1
         except LMRBenchError as error:
-            done.problems[key] = error
+            summary.problems[key] = error
             if isinstance(error, UnreachableError):
                 unreachable[host] = error
-        progress.step("failed" if key in done.problems else "fetched")
-    return done
+        progress.step("failed" if key in summary.problems else "fetched")
+    return summary
 
 
 def add_pdf(store: PaperStore, key: str, file: Path) -> str:

@@ -1,8 +1,9 @@
-"""Choices: decisions of a method, the options for each of them, and papers and references with other options.
+"""Choices: decisions of a method, their options, and papers and references with other options.
 
-A choice owns a region of paper.md and functions of one goal file. An option is a text for the region and code for the
-functions; the published one stands in paper.md and in the repository. Regions and functions of different choices are
-disjoint, so that any combination of options makes a paper and a reference.
+A choice owns a region of paper.md and functions of one goal file. An option is a text for the
+region and code for the functions; the published one stands in paper.md and in the repository.
+Regions and functions of different choices are disjoint: any combination of options makes a paper
+and a reference.
 """
 
 import itertools
@@ -15,7 +16,7 @@ from typing import Any
 
 from ..base.archive import matching
 from ..base.errors import InputError
-from ..base.source import MalformedAnswerError, SourceError
+from ..base.source import SourceError
 from ..base.splice import splice_functions
 from ..loader import File
 
@@ -41,7 +42,7 @@ class Choice:
     published: str
     """Name of the published option."""
     file: str
-    functions: tuple[str, ...]
+    functions: Sequence[str]
     open_text: str
     """The text of the region that leaves the decision open and names the family of options."""
     texts: Mapping[str, str]
@@ -72,48 +73,45 @@ def read_choices(
         paper: paper.md with the marks of the regions.
         goals: file → masked functions of the method.
     """
-    regions = dict(_regions(folder / "paper.md", paper))
-    if stray := regions.keys() ^ stated.keys():
-        name = min(stray)
-        raise InputError(
-            f"{folder / 'paper.md'}: the choice {name} needs its region there and facts in method.yaml"
-        )
-    choices = tuple(
-        _choice(folder, name, facts, regions[name], goals) for name, facts in stated.items()
-    )
+    regions = _regions(folder / "paper.md", paper, stated)
     owners: dict[tuple[str, str], str] = {}
-    for choice in choices:
-        for function in choice.functions:
-            first = owners.setdefault((choice.file, function), choice.name)
-            if first != choice.name:
-                where = f"{folder / 'method.yaml'}: choices.{choice.name}"
-                raise InputError(
-                    f"{where}: {function} already belongs to {first}; a function belongs to one choice"
-                )
-    return choices
+    for name, facts in stated.items():
+        for problem in _misplaced(name, facts, goals, owners):
+            raise InputError(f"{folder / 'method.yaml'}: choices.{name}: {problem}")
+    return tuple(_choice(folder, name, stated[name], regions[name]) for name in stated)
 
 
-def _choice(
-    folder: Path, name: str, facts: Mapping[str, Any], text: str, goals: Mapping[str, Sequence[str]]
-) -> Choice:
-    place, file, functions = folder / FOLDER / name, facts["file"], tuple(facts["functions"])
-    if unknown := [function for function in functions if function not in goals.get(file, ())]:
-        raise InputError(
-            f"{folder / 'method.yaml'}: choices.{name}: {file}::{unknown[0]} is not masked; add it to goals"
-        )
+def _misplaced(
+    name: str,
+    facts: Mapping[str, Any],
+    goals: Mapping[str, Sequence[str]],
+    owners: dict[tuple[str, str], str],
+) -> Iterator[str]:
+    """Yield the functions of a choice that are not masked, or belong to another choice."""
+    file = facts["file"]
+    for function in facts["functions"]:
+        if function not in goals.get(file, ()):
+            yield f"{file}::{function} is not masked; add it to goals"
+        owner = owners.setdefault((file, function), name)
+        if owner != name:
+            yield f"{function} already belongs to {owner}; a function belongs to one choice"
+
+
+def _choice(folder: Path, name: str, facts: Mapping[str, Any], text: str) -> Choice:
+    place = folder / FOLDER / name
+    published = facts["published"]
     code = {path.stem: read_text(path) for path in matching(place, "*.py")}
-    texts = {option: read_text(place / f"{option}.md") for option in code}
-    if facts["published"] in code or len(code) + 1 < MIN_OPTIONS:
-        fix = f"add at least {MIN_OPTIONS - 1} options (NAME.md, NAME.py) beside the published {facts['published']!r}"
-        raise InputError(f"{place}: {fix}")
+    if published in code or len(code) + 1 < MIN_OPTIONS:
+        raise InputError(
+            f"{place}: add at least {MIN_OPTIONS - 1} options (NAME.md, NAME.py) "
+            f"beside the published {published!r}"
+        )
     return Choice(
         name=name,
+        **facts,
         question=read_text(place / "question.md").strip(),
-        published=facts["published"],
-        file=file,
-        functions=functions,
         open_text=read_text(place / "open.md"),
-        texts={facts["published"]: text, **texts},
+        texts={published: text, **{option: read_text(place / f"{option}.md") for option in code}},
         code=code,
     )
 
@@ -131,44 +129,53 @@ def read_text(path: Path) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def _regions(path: Path, paper: str) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each region."""
-    found = list(_REGION.finditer(paper))
-    if len(_MARK.findall(paper)) != 2 * len(found):
+def _regions(path: Path, paper: str, stated: Iterable[str]) -> dict[str, str]:
+    """Return name → text of the regions, one for each stated choice."""
+    pairs = _REGION.findall(paper)
+    if len(_MARK.findall(paper)) != 2 * len(pairs):
         raise InputError(
-            f"{path}: a region is not closed, or stands inside another; each mark needs its own line"
+            f"{path}: a region is not closed, or stands inside another; "
+            "each mark needs its own line"
         )
-    names = [region[1] for region in found]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise InputError(f"{path}: the choice {twice[0]!r} has two regions; join them")
-    yield from ((region[1], region[2]) for region in found)
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{path}: the choice {name!r} has two regions; join them")
+    for name in sorted(set(names).symmetric_difference(stated)):
+        raise InputError(
+            f"{path}: the choice {name} needs its region there and facts in method.yaml"
+        )
+    return dict(pairs)
 
 
-def render_paper(paper: str, texts: Mapping[str, str] | None = None) -> str:
-    """Return paper.md without the marks of its regions, with the published text or another one (by choice) in each."""
-    return _REGION.sub(lambda region: (texts or {}).get(region[1], region[2]), paper)
+def render_paper(paper: str, texts: Mapping[str, str]) -> str:
+    """Return paper.md without the marks of its regions.
+
+    Args:
+        texts: choice → text in place of the published one.
+    """
+    return _REGION.sub(lambda region: texts.get(region[1], region[2]), paper)
 
 
 def draw(
     choices: Sequence[Choice],
     numbers: random.Random,
-    known: Iterable[Mapping[str, str]],
+    known: Sequence[Mapping[str, str]],
     *,
     at_least: int,
 ) -> list[dict[str, str]]:
-    """Return all combinations of at least so many unpublished options in random order, without the known ones."""
-    seen = [dict(chosen) for chosen in known]
-    every = itertools.product(*(choice.options for choice in choices))
-    named = [
-        dict(zip((choice.name for choice in choices), options, strict=True)) for options in every
-    ]
-    published = {choice.name: choice.published for choice in choices}
-    altered = [
-        {name: option for name, option in chosen.items() if option != published[name]}
-        for chosen in named
-    ]
-    left = [chosen for chosen in altered if len(chosen) >= at_least and chosen not in seen]
-    return numbers.sample(left, len(left))
+    """Return the combinations of at least so many unpublished options in random order.
+
+    Args:
+        known: combinations to leave out.
+    """
+    combinations = []
+    for options in itertools.product(*(choice.options for choice in choices)):
+        pairs = zip(choices, options, strict=True)
+        chosen = {choice.name: option for choice, option in pairs if option != choice.published}
+        if len(chosen) >= at_least and chosen not in known:
+            combinations.append(chosen)
+    return numbers.sample(combinations, len(combinations))
 
 
 def with_options(
@@ -179,10 +186,13 @@ def with_options(
     for choice in choices:
         option = chosen.get(choice.name, choice.published)
         if option != choice.published:
-            before = files[choice.file].data.decode("utf-8")
-            try:
-                text = splice_functions(before, choice.functions, choice.code[option])
-            except (SourceError, MalformedAnswerError) as error:
-                raise InputError(f"{FOLDER}/{choice.name}/{option}.py: {error}") from error
-            files[choice.file] = files[choice.file]._replace(data=text.encode("utf-8"))
+            files[choice.file] = _with_option(files[choice.file], choice, option)
     return files
+
+
+def _with_option(file: File, choice: Choice, option: str) -> File:
+    try:
+        text = splice_functions(file.data.decode(), choice.functions, choice.code[option])
+    except SourceError as error:
+        raise InputError(f"{FOLDER}/{choice.name}/{option}.py: {error}") from error
+    return file._replace(data=text.encode())

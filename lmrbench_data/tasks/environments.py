@@ -2,7 +2,6 @@
 
 import functools
 import hashlib
-import itertools
 import os
 import re
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from ..base.errors import InputError
 from ..base.paths import benchmark_folder
 from ..base.strict_yaml import check, read_yaml
 
-#: Registry to pull images from and push them to, for example `ghcr.io/org`; without it tags have no prefix.
+#: Registry to pull images from and push them to, for example `ghcr.io/org`.
 REGISTRY_VARIABLE = "LMRBENCH_REGISTRY"
 
 
@@ -33,27 +32,27 @@ class Environment:
 
     @property
     def tag(self) -> str:
-        """`lmrbench/<name>:<12 hex>`, which changes with any byte of the folder, so an image is never stale."""
+        """`lmrbench/<name>:<12 hex>`, which changes with any byte of the folder."""
         return f"lmrbench/{self.name}:{hashlib.sha256(self.context()).hexdigest()[:12]}"
 
     def packages(self) -> list[str]:
-        """Return the requirements (`name==version`) that tasks may import: the first block of requirements.txt."""
-        lines = (self.folder / "requirements.txt").read_text(encoding="utf-8").splitlines()
-        block = itertools.takewhile(lambda line: not line.startswith("#"), lines[1:])
-        return [line.strip() for line in block if line.strip()]
+        """Return the requirements (`name==version`) that tasks may import: the first block."""
+        block, _, _ = self._read("requirements.txt").partition("\n#")
+        return [line for line in block.splitlines() if line.strip() and not line.startswith("#")]
 
     def libraries(self) -> list[str]:
         """Return the names of all requirements, also of those that tasks may not import."""
-        text = (self.folder / "requirements.txt").read_text(encoding="utf-8")
-        return re.findall(r"^([\w.-]+)==", text, re.MULTILINE)
+        return re.findall(r"^([\w.-]+)==", self._read("requirements.txt"), re.MULTILINE)
 
     def versions(self) -> str:
-        """Return the versions of Python, as its Dockerfile names it, and of these packages, in words."""
-        dockerfile = (self.folder / "Dockerfile").read_text(encoding="utf-8")
-        python = re.findall(r"^FROM (?:\S+/)?python:(\d[\d.]*)", dockerfile, re.MULTILINE)[-1:]
-        return ", ".join([*(f"Python {version}" for version in python), *self.packages()]).replace(
-            "==", " "
-        )
+        """Return the versions of Python, as its Dockerfile names it, and of packages, in words."""
+        images = r"^FROM (?:\S+/)?python:(\d[\d.]*)"
+        python = re.findall(images, self._read("Dockerfile"), re.MULTILINE)[-1:]
+        names = [*(f"Python {version}" for version in python), *self.packages()]
+        return ", ".join(names).replace("==", " ")
+
+    def _read(self, name: str) -> str:
+        return (self.folder / name).read_text(encoding="utf-8")
 
     def context(self) -> bytes:
         """Return the build context, a reproducible tar."""
@@ -67,27 +66,26 @@ def registry_tag(tag: str) -> str:
 
 
 def known_environments(benchmark: Path | None = None) -> list[Environment]:
-    """Return the environments of the user's own benchmark, if given, followed by the installed ones."""
+    """Return the environments of the user's own benchmark, if given, and the installed ones."""
     own = load_environments(benchmark).values() if benchmark else ()
     return [*own, *load_environments().values()]
 
 
 @functools.cache
 def versions_in(tag: str) -> str:
-    """Return the versions in an image, in words; empty if this installation does not have exactly its environment."""
-    return next(
-        (environment.versions() for environment in known_environments() if environment.tag == tag),
-        "",
-    )
+    """Return the versions in an image, in words; empty if its environment is not installed."""
+    for environment in known_environments():
+        if environment.tag == tag:
+            return environment.versions()
+    return ""
 
 
 def choose_environments(names: Sequence[str], benchmark: Path | None = None) -> list[Environment]:
     """Return the environments of these names, or all."""
     known = load_environments(benchmark)
-    if unknown := set(names) - known.keys():
-        raise InputError(
-            f"unknown environment {', '.join(sorted(unknown))}; known: {', '.join(known)}"
-        )
+    for name in names:
+        if name not in known:
+            raise InputError(f"unknown environment {name}; known: {', '.join(known)}")
     return [known[name] for name in names or known]
 
 
@@ -96,13 +94,15 @@ def load_environments(benchmark: Path | None = None) -> dict[str, Environment]:
     parent = (benchmark or benchmark_folder()) / "environments"
     if not parent.is_dir():
         raise InputError(f"{parent}: missing; create it with a folder for each image")
-    found = {}
-    for folder in filter(Path.is_dir, matching(parent, "*")):
-        for name in ("Dockerfile", "requirements.txt", "environment.yaml"):
-            if not (folder / name).is_file():
-                raise InputError(f"{folder / name}: missing; add it to the environment")
-        path = folder / "environment.yaml"
-        facts = read_yaml(path)
-        check(facts, "environment.schema.json", path)
-        found[folder.name] = Environment(folder, facts["description"], facts["disk_mb"])
-    return found
+    folders = filter(Path.is_dir, matching(parent, "*"))
+    return {folder.name: _load_environment(folder) for folder in folders}
+
+
+def _load_environment(folder: Path) -> Environment:
+    path = folder / "environment.yaml"
+    for file in (folder / "Dockerfile", folder / "requirements.txt", path):
+        if not file.is_file():
+            raise InputError(f"{file}: missing; add it to the environment")
+    facts = read_yaml(path)
+    check(facts, "environment.schema.json", path)
+    return Environment(folder, **facts)

@@ -1,4 +1,4 @@
-"""Choices that answers settle, beside the shares that need no paper: guessing, and reciting the published method."""
+"""Choices that answers settle, beside the shares that need no paper: guessing and reciting."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -36,20 +36,19 @@ def corrected(choices: Sequence[SettledChoice]) -> float | None:
     0 is what needs no paper, 1 is all; None if nothing is left to settle.
     """
     base = max(chance(choices), reciting(choices))
-    return (
-        (_mean(choice.is_settled for choice in choices) - base) / (1 - base)
-        if choices and base < 1
-        else None
-    )
+    if not choices or base == 1:
+        return None
+    settled = _mean(choice.is_settled for choice in choices)
+    return (settled - base) / (1 - base)
 
 
 def by_truth(choices: Sequence[SettledChoice]) -> dict[bool, tuple[int, int]]:
-    """Return settled and all choices, for those whose true option is the published one (True) and the others."""
-    groups = {
-        truth: [item.is_settled for item in choices if item.is_published == truth]
-        for truth in (True, False)
-    }
-    return {truth: (sum(settled), len(settled)) for truth, settled in groups.items()}
+    """Return settled and all choices by whether the true option is the published one."""
+    counts = {}
+    for truth in (True, False):
+        settled = [item.is_settled for item in choices if item.is_published == truth]
+        counts[truth] = (sum(settled), len(settled))
+    return counts
 
 
 def _mean(values: Iterable[float]) -> float:

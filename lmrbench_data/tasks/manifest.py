@@ -7,7 +7,8 @@ from ..base.paths import benchmark_folder
 from ..base.strict_yaml import check, read_yaml
 
 #: Name and title of this project's benchmark.
-LMR_BENCH, LMR_BENCH_TITLE = "lmr-bench", "LMR-Bench"
+LMR_BENCH = "lmr-bench"
+LMR_BENCH_TITLE = "LMR-Bench"
 
 
 @dataclass(frozen=True)

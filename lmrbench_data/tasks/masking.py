@@ -1,32 +1,38 @@
-"""Mask goal functions: a body becomes `raise NotImplementedError`; every other byte of the file stays.
+"""Mask goal functions: a body becomes `raise NotImplementedError`; every other byte stays.
 
-Signature, decorators, docstring and a comment on the signature's line stay. Comments in the body are removed, including
-those after its last statement, because they may contain the answer.
+Signature, decorators, docstring and a comment on the signature's line stay. Comments in the body
+are removed, including those after its last statement, because they may contain the answer.
 """
 
 import ast
 import functools
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from ..base.source import (
     FunctionNode,
     SourceError,
     block_end,
     bound_names,
+    class_bodies,
     find_function,
     first_line,
     indentation,
     newline_of,
     offset,
     parse,
+    python_text,
     split_lines,
 )
 from ..loader import File
 
+_T = TypeVar("_T")
 #: Rest of the signature's line if the body starts on a later line.
 _REST_OF_LINE = re.compile(r"[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)")
-#: From the last part of a signature to its colon: brackets, commas, comments. Possessive, to prevent backtracking.
+#: From the last part of a signature to its colon: brackets, commas, comments. Possessive, because
+#: backtracking would take long.
 _TO_COLON = re.compile(r"(?:[^:#]|#[^\r\n]*+)*+:")
 #: Instances of a task mask the same functions, and parsing a file takes milliseconds.
 _memory = functools.lru_cache(maxsize=1024)
@@ -38,31 +44,57 @@ def mask_function(source: str, qualified_name: str) -> str:
     bom, source = _split_bom(source)
     node = find_function(source, qualified_name).node
     lines = split_lines(source)
-    newline = newline_of(source)
-    colon = _signature_end(source, lines, node)
-    if rest := _REST_OF_LINE.match(source, colon):
-        kept = source[: rest.end()]
-        indent = indentation(lines, node.body[0].lineno).rpartition("\f")[2]
-    else:  # `def f(x): return x`
-        kept = source[:colon] + newline
-        indent = indentation(lines, node.lineno).rpartition("\f")[2] + "    "
-    if ast.get_docstring(node, clean=False) is not None:
-        text = node.body[0]
-        kept += (
-            indent
-            + source[offset(lines, text.lineno, text.col_offset) : _end(lines, text)]
-            + newline
-        )
-
+    head, indent = _head_of(source, lines, node)
     end = block_end(lines, node)
-    last = lines[end - 1]
-    closing = last[len(last.rstrip("\r\n")) :]  # the file may end without a line ending
-    masked = f"{kept}{indent}raise NotImplementedError{closing}{''.join(lines[end:])}"
+    ending = lines[end - 1].removeprefix(lines[end - 1].rstrip("\r\n"))
+    masked = f"{head}{indent}raise NotImplementedError{ending}{''.join(lines[end:])}"
     if not is_masked(find_function(masked, qualified_name).node):
         raise SourceError(
             f"the body of {qualified_name!r} cannot be masked; put it on lines of its own"
         )
     return bom + masked
+
+
+def _head_of(source: str, lines: list[str], node: FunctionNode) -> tuple[str, str]:
+    """Return a file's text up to the end of a docstring, and the indentation of the body."""
+    newline = newline_of(source)
+    end = _signature_end(source, lines, node)
+    if rest := _REST_OF_LINE.match(source, end):
+        head = source[: rest.end()]
+        indent = _indent(lines, node.body[0])
+    else:  # `def f(x): return x`
+        head = source[:end] + newline
+        indent = _indent(lines, node) + "    "
+    if _has_docstring(node):
+        head += f"{indent}{ast.get_source_segment(source, node.body[0])}{newline}"
+    return head, indent
+
+
+def _indent(lines: list[str], node: ast.stmt) -> str:
+    """Return a statement's indentation, which Python counts from the last form feed."""
+    return indentation(lines, node.lineno).rpartition("\f")[2]
+
+
+def _signature_end(source: str, lines: list[str], node: FunctionNode) -> int:
+    """Return the character offset after the colon that ends the signature."""
+    end = offset(lines, node.lineno, node.col_offset)
+    parts = [*ast.iter_child_nodes(node.args), node.returns, *getattr(node, "type_params", ())]
+    for part in parts:
+        if part is not None:
+            end = max(end, offset(lines, part.end_lineno, part.end_col_offset))
+    match = _TO_COLON.match(source, end)
+    assert match is not None  # the source parses
+    return match.end()
+
+
+def is_masked(node: FunctionNode) -> bool:
+    """Return whether the body of a function is masked."""
+    body = node.body[1:] if _has_docstring(node) else node.body
+    return len(body) == 1 and ast.unparse(body[0]) == "raise NotImplementedError"
+
+
+def _has_docstring(node: FunctionNode) -> bool:
+    return ast.get_docstring(node, clean=False) is not None
 
 
 def mask_files(
@@ -80,129 +112,120 @@ def mask_files(
         keep_imports: also keep imports that are no longer used.
     """
     masked = dict(files)
-    for path in dict.fromkeys([*goals, *removed]):
+    for path in sorted({*goals, *removed}):
         try:
-            before = text = files[path].data.decode("utf-8")
-            for name in goals.get(path, ()):
-                text = mask_function(text, name)
-            for name in removed.get(path, ()):
-                text = remove_definition(text, name)
+            before = python_text(files[path].data)
+            after = _mask_source(before, goals.get(path, ()), removed.get(path, ()))
+            text = after if keep_imports else drop_unused_imports(before, after)
         except SourceError as error:
             raise SourceError(f"{path}: {error}") from None
-        except UnicodeDecodeError as error:
-            raise SourceError(f"{path}: is not UTF-8 ({error})") from error
-        text = text if keep_imports else drop_unused_imports(before, text)
         masked[path] = files[path]._replace(data=text.encode("utf-8"))
     return masked
 
 
+def _mask_source(source: str, goals: Sequence[str], removed: Sequence[str]) -> str:
+    for name in goals:
+        source = mask_function(source, name)
+    for name in removed:
+        source = remove_definition(source, name)
+    return source
+
+
 @_memory
 def remove_definition(source: str, name: str) -> str:
-    """Remove a function, class or constant (`name` or `Class.name`), its comments and the blank lines below it."""
+    """Remove a function, class or constant (`name` or `Class.name`), its comments and blank lines.
+
+    The blank lines are those below it; below the last member of a class they separate the class
+    from what follows, so those above it go.
+    """
     bom, source = _split_bom(source)
-    holder: ast.Module | ast.ClassDef = parse(source)
-    owner, _, member = name.rpartition(".")
-    if owner:
-        classes = [
-            node for node in holder.body if isinstance(node, ast.ClassDef) and node.name == owner
-        ]
-        if len(classes) != 1:
-            raise SourceError(f"{len(classes)} top-level classes {owner!r}; expected exactly one")
-        holder = classes[0]
-    body = holder.body
-    found = [index for index, node in enumerate(body) if member in bound_names([node])]
-    if len(found) != 1:
-        level = f"definitions of {name!r}" if owner else f"top-level definitions of {name!r}"
-        raise SourceError(f"{len(found)} {level}; exactly one can be removed")
-    index = found[0]
     lines = split_lines(source)
-    start, end = first_line(body[index]) - 1, block_end(lines, body[index])
-    above = body[index - 1].end_lineno or 0 if index else getattr(holder, "lineno", 0)
-    is_last = index + 1 == len(body)
-    below = len(lines) + 1 if is_last else first_line(body[index + 1])
-    if (
-        len({*bound_names([body[index]])}) > 1
-        or above > start
-        or below <= end
-        or (owner and len(body) == 1)
-    ):
+    body, node = _find_definition(parse(source), name)
+    above = _last_line_above(lines, body, node)
+    is_member = "." in name
+    if above is None or (is_member and len(body) == 1):
         raise SourceError(
             f"{name!r} shares its statement or line with others; put it on a line of its own"
         )
-    while start > above and lines[start - 1].lstrip().startswith("#"):
-        start -= 1
-    if owner and is_last:  # the blank lines below separate the class from what follows
-        while start > above and not lines[start - 1].strip():
-            start -= 1
+    start = first_line(node) - 1
+    end = block_end(lines, node)
+    start -= _count(_is_comment, reversed(lines[above:start]))
+    if is_member and node is body[-1]:
+        start -= _count(str.isspace, reversed(lines[:start]))
     else:
-        while end < len(lines) and not lines[end].strip():
-            end += 1
+        end += _count(str.isspace, lines[end:])
     return bom + "".join(lines[:start] + lines[end:])
+
+
+def _count(test: Callable[[str], bool], lines: Iterable[str]) -> int:
+    """Count the lines at the start that pass a test."""
+    return len(list(itertools.takewhile(test, lines)))
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith("#")
+
+
+def _find_definition(tree: ast.Module, name: str) -> tuple[list[ast.stmt], ast.stmt]:
+    """Return the block in which a name is defined, and the statement."""
+    owner, _, member = name.rpartition(".")
+    bodies = list(class_bodies(tree.body, [owner])) if owner else [tree.body]
+    [body] = _only(bodies, f"top-level classes {owner!r}")
+    nodes = [node for node in body if member in bound_names([node])]
+    level = "definitions" if owner else "top-level definitions"
+    [node] = _only(nodes, f"{level} of {name!r}")
+    return body, node
+
+
+def _only(matches: list[_T], what: str) -> list[_T]:
+    if len(matches) != 1:
+        raise SourceError(f"{len(matches)} {what}; exactly one can be removed")
+    return matches
+
+
+def _last_line_above(lines: list[str], body: Sequence[ast.stmt], node: ast.stmt) -> int | None:
+    """Return the last line of the statement above; None if others share the line or statement."""
+    above = 0
+    for other in body:
+        if first_line(other) > block_end(lines, node):
+            break
+        if other is not node:
+            above = other.end_lineno or 0
+    is_alone = above < first_line(node) and len(set(bound_names([node]))) == 1
+    return above if is_alone else None
 
 
 @_memory
 def drop_unused_imports(before: str, after: str) -> str:
-    """Remove the top-level imports that `before` uses and `after` does not, because they hint at the removed code."""
+    """Remove the top-level imports that `before` uses and `after` does not, which are hints."""
     bom, after = _split_bom(after)
     tree, lines = parse(after), split_lines(after)
     unused = _used_names(parse(before)) - _used_names(tree)
     for node in reversed(tree.body):
-        if not isinstance(node, ast.Import | ast.ImportFrom):
-            continue
-        kept = [
-            alias
-            for alias in node.names
-            if (alias.asname or alias.name).partition(".")[0] not in unused
-        ]
-        if len(kept) < len(node.names):
-            newline = newline_of(after)
-            node.names = kept
-            lines[node.lineno - 1 : node.end_lineno] = [ast.unparse(node) + newline] if kept else []
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [alias for alias in node.names if _bound_name(alias) not in unused]
+            if names != node.names:
+                node.names = names
+                text = [ast.unparse(node) + newline_of(after)] if names else []
+                lines[node.lineno - 1 : node.end_lineno] = text
     return bom + "".join(lines)
 
 
+def _bound_name(alias: ast.alias) -> str:
+    return (alias.asname or alias.name).partition(".")[0]
+
+
 def _used_names(tree: ast.Module) -> set[str]:
-    """Return the names that code reads, including those in strings such as annotations, but not in docstrings."""
-    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    """Return the names that code reads, also in strings such as annotations, not in docstrings."""
+    prose = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             names.add(node.id)
-        elif (
-            isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose
-        ):
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in prose:
             names.update(re.findall(r"\w+", node.value))
     return names
 
 
 def _split_bom(source: str) -> tuple[str, str]:
     return ("\ufeff", source[1:]) if source.startswith("\ufeff") else ("", source)
-
-
-def _signature_end(source: str, lines: list[str], node: FunctionNode) -> int:
-    """Return the character offset after the colon that ends the signature."""
-    args = node.args
-    parameters = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
-    expressions = [
-        *args.defaults,
-        *args.kw_defaults,
-        node.returns,
-        *getattr(node, "type_params", ()),
-    ]
-    start = offset(lines, node.lineno, node.col_offset)
-    ends = [_end(lines, part) for part in (*parameters, *expressions) if part is not None]
-    match = _TO_COLON.match(source, max(ends, default=start))
-    assert match is not None  # the source parses
-    return match.end()
-
-
-def is_masked(node: FunctionNode) -> bool:
-    """Return whether the body of a function is masked."""
-    body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
-    return len(body) == 1 and ast.unparse(body[0]) == "raise NotImplementedError"
-
-
-def _end(lines: list[str], node: ast.stmt | ast.expr | ast.arg) -> int:
-    assert node.end_lineno is not None
-    assert node.end_col_offset is not None
-    return offset(lines, node.end_lineno, node.end_col_offset)

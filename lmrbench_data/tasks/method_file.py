@@ -1,7 +1,6 @@
 """Read method.yaml: a paper's method, its counterfactuals and its underspecified instances."""
 
-import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +10,14 @@ from ..loader import COUNTERFACTUAL, METHOD, UNDERSPECIFIED
 from .choices import Choice, read_text
 from .experiments import EASY, HARD_CHOICES, MIN_DEPARTURES, SILENT
 from .experiments import FILE as EXPERIMENTS
-from .task import Altered, Instance, Method, Tests, Underspecified
+from .task import Altered, Method, Tests, Underspecified
 
 #: File of a task that describes its instances of the configurations other than `function`.
 METHOD_FILE = "method.yaml"
 
 
 def read_method(folder: Path) -> tuple[Method | None, Mapping[str, Any]]:
-    """Read method.yaml and return its method and its content; None and nothing if the task has none."""
+    """Read method.yaml and return its method and its content; nothing if the task has none."""
     path = folder / METHOD_FILE
     if not path.exists():
         return None, {}
@@ -35,80 +34,84 @@ def read_counterfactuals(
     folder: Path, facts: Mapping[str, Any], choices: Sequence[Choice]
 ) -> Iterator[Altered]:
     """Yield the counterfactuals of method.yaml."""
-    for number, chosen in enumerate(facts.get(COUNTERFACTUAL, ()), start=1):
-        _check_options(f"{folder / METHOD_FILE}: {COUNTERFACTUAL}[{number - 1}]", chosen, choices)
-        yield Altered(**_altered_facts(facts, COUNTERFACTUAL, number), chosen=chosen)
+    for where, fields, chosen in _altered(folder, facts, COUNTERFACTUAL):
+        _check_options(where, chosen, choices)
+        yield Altered(**fields, chosen=chosen)
 
 
 def read_underspecified(
     folder: Path, facts: Mapping[str, Any], choices: Sequence[Choice]
 ) -> Iterator[Underspecified]:
     """Yield the underspecified instances of method.yaml."""
-    for number, stated in enumerate(facts.get(UNDERSPECIFIED, ()), start=1):
-        where = f"{folder / METHOD_FILE}: {UNDERSPECIFIED}[{number - 1}]"
-        opened, chosen = tuple(stated["open"]), stated["options"]
-        if unknown := [name for name in opened if name not in {choice.name for choice in choices}]:
-            raise InputError(f"{where}.open: the choice {unknown[0]!r} is unknown")
-        _check_options(f"{where}.options", chosen, choices)
-        if closed := chosen.keys() - {*opened}:
-            raise InputError(
-                f"{where}.options: the choice {min(closed)!r} is not open; add it to open"
-            )
-        difficulty = stated.get("difficulty", EASY)
-        if difficulty != EASY:
-            _check_mixed(where, difficulty, stated, choices)
-        experiments = stated.get("experiments", EXPERIMENTS)
-        code = read_text(folder / experiments)
-        if lacking := [name for name in stated["tables"] if f"def table_{name}(" not in code]:
-            raise InputError(
-                f"{folder / experiments}: no function table_{lacking[0]}; {where} names it"
-            )
-        same = _altered_facts(facts, UNDERSPECIFIED, number)
-        same["context_files"] = (*same["context_files"], EXPERIMENTS)
-        yield Underspecified(
-            **same,
-            chosen=chosen,
-            open=opened,
-            tables=tuple(stated["tables"]),
-            cpu_budget_s=stated["cpu_budget_s"],
-            difficulty=difficulty,
-            experiments=experiments,
-            equal_outsiders=stated.get("equal_outsiders", {}),
-        )
+    for where, fields, stated in _altered(folder, facts, UNDERSPECIFIED):
+        _check_options(f"{where}.options", stated["options"], choices)
+        for problem in _faults(stated, {choice.name for choice in choices}):
+            raise InputError(f"{where}{problem}")
+        item = _underspecified(fields, stated)
+        _check_tables(folder / item.experiments, item.tables, where)
+        yield item
 
 
-def _check_mixed(
-    where: str, difficulty: str, stated: Mapping[str, Any], choices: Sequence[Choice]
-) -> None:
-    """Check that a hard or silent item opens all choices that a table can settle, and reports one table."""
-    item = f"a {difficulty} item"
-    opened, every = {*stated["open"], *stated.get("unfit", ())}, {choice.name for choice in choices}
-    if stray := opened ^ every:
-        raise InputError(
-            f"{where}: {item} opens {min(stray)!r} or names it in unfit, and no other choices"
-        )
-    if not HARD_CHOICES[0] <= len(stated["open"]) <= HARD_CHOICES[1]:
-        raise InputError(
-            f"{where}.open: {item} opens {HARD_CHOICES[0]} to {HARD_CHOICES[1]} choices"
-        )
+def _altered(
+    folder: Path, facts: Mapping[str, Any], config: str
+) -> Iterator[tuple[str, dict[str, Any], Any]]:
+    """Yield place, fields of the method under another name, and entry of each altered instance."""
+    for index, stated in enumerate(facts.get(config, ())):
+        fields = _method_facts(facts)
+        fields["instance_id"] = altered_id(facts, config, index)
+        fields["equivalent_mutants"] = {}
+        yield f"{folder / METHOD_FILE}: {config}[{index}]", fields, stated
+
+
+def _check_tables(path: Path, names: Sequence[str], where: str) -> None:
+    code = read_text(path)
+    for name in names:
+        if f"def table_{name}(" not in code:
+            raise InputError(f"{path}: no function table_{name}; {where} names it")
+
+
+def _underspecified(fields: dict[str, Any], stated: Mapping[str, Any]) -> Underspecified:
+    fields["context_files"] += (EXPERIMENTS,)
+    return Underspecified(
+        **fields,
+        chosen=stated["options"],
+        open=tuple(stated["open"]),
+        tables=tuple(stated["tables"]),
+        cpu_budget_s=stated["cpu_budget_s"],
+        difficulty=stated.get("difficulty", EASY),
+        experiments=stated.get("experiments", EXPERIMENTS),
+        equal_outsiders=stated.get("equal_outsiders", {}),
+    )
+
+
+def _faults(stated: Mapping[str, Any], known: Set[str]) -> Iterator[str]:
+    """Yield what is wrong with the choices that an item opens: key and problem."""
+    opened = set(stated["open"])
+    for name in sorted(opened - known):
+        yield f".open: the choice {name!r} is unknown"
+    for name in sorted(stated["options"].keys() - opened):
+        yield f".options: the choice {name!r} is not open; add it to open"
+    if stated.get("difficulty", EASY) != EASY:
+        yield from _faults_of_mixed(stated, known)
+
+
+def _faults_of_mixed(stated: Mapping[str, Any], known: Set[str]) -> Iterator[str]:
+    """Yield why a hard or silent item does not open all choices that its one table can settle."""
+    item = f"a {stated['difficulty']} item"
+    least, most = HARD_CHOICES
+    for name in sorted(known ^ {*stated["open"], *stated.get("unfit", ())}):
+        yield f": {item} opens {name!r} or names it in unfit, and no other choices"
+    if not least <= len(stated["open"]) <= most:
+        yield f".open: {item} opens {least} to {most} choices"
     if len(stated["tables"]) != 1:
-        raise InputError(f"{where}.tables: {item} has one table")
-    if difficulty == SILENT and len(stated["options"]) < MIN_DEPARTURES:
-        raise InputError(f"{where}.options: {item} has at least {MIN_DEPARTURES} departures")
+        yield f".tables: {item} has one table"
+    if stated["difficulty"] == SILENT and len(stated["options"]) < MIN_DEPARTURES:
+        yield f".options: {item} has at least {MIN_DEPARTURES} departures"
 
 
-def _altered_facts(facts: Mapping[str, Any], config: str, number: int) -> dict[str, Any]:
-    """Return the fields of an instance with other options than the method of method.yaml."""
-    return {
-        **_method_facts(facts),
-        "instance_id": altered_id(facts, config, number),
-        "equivalent_mutants": {},
-    }
-
-
-def altered_id(facts: Mapping[str, Any], config: str, number: int) -> str:
+def altered_id(facts: Mapping[str, Any], config: str, index: int) -> str:
     """Return the id of an instance with other options."""
-    return f"{facts['instance_id'].removesuffix(f'-{METHOD}')}-{config}-{number}"
+    return f"{facts['instance_id'].removesuffix(f'-{METHOD}')}-{config}-{index + 1}"
 
 
 def _check_options(where: str, chosen: Mapping[str, str], choices: Sequence[Choice]) -> None:
@@ -121,15 +124,14 @@ def _check_options(where: str, chosen: Mapping[str, str], choices: Sequence[Choi
             )
 
 
+#: Fields of an instance that task.yaml and method.yaml state under the same name.
+_SHARED = ("instance_id", "category", "equivalent_mutants")
+
+
 def instance_facts(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that all instances share."""
-    names = {item.name for item in dataclasses.fields(Instance)} - {
-        "goals",
-        "removed",
-        "contract",
-        "shown_siblings",
-    }
-    lists = {key: tuple(raw.get(key, ())) for key in ("context_files", "depends_on", "evidence")}
-    tests = Tests(**{**raw["tests"], "seeds": tuple(raw["tests"]["seeds"])})
-    own = {key: value for key, value in raw.items() if key in names}
-    return {**own, **lists, "instruction": raw["instruction"].strip(), "tests": tests}
+    facts = {name: raw[name] for name in _SHARED if name in raw}
+    for name in ("context_files", "depends_on", "evidence"):
+        facts[name] = tuple(raw.get(name, ()))
+    limits = {**raw["tests"], "seeds": tuple(raw["tests"]["seeds"])}
+    return {**facts, "instruction": raw["instruction"].strip(), "tests": Tests(**limits)}

@@ -12,12 +12,7 @@ def format_table(table: dict[str, dict[str, float]]) -> str:
     columns = list(dict.fromkeys(column for cells in table.values() for column in cells))
     lines = [["", *columns], ["---"] * (len(columns) + 1)]
     for label, cells in table.items():
-        lines.append(
-            [
-                label,
-                *(f"{cells[column]:.{DIGITS}f}" if column in cells else "" for column in columns),
-            ]
-        )
+        lines.append([label, *(f"{cells[column]:.{DIGITS}f}" if column in cells else "" for column in columns)])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

@@ -1,6 +1,5 @@
-"""Tasks: a paper, its reference repository and goal functions; the views of the repository with functions masked."""
+"""Tasks: a paper, its reference repository and goal functions; views with functions masked."""
 
-import dataclasses
 import functools
 import re
 from collections.abc import Mapping, Sequence
@@ -60,18 +59,18 @@ class Instance:
     tests: Tests
     depends_on: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
-    """Passages of the repository that settle doubts, for people; rows have them because proofs hash whole rows."""
+    """Passages of the repository that settle doubts, for people."""
     equivalent_mutants: Mapping[str, str] = field(default_factory=dict)
     """Mutants that behave like the reference (`tests/mutants.py` lists them) → reason."""
     contract: str = ""
     """The conventions that paper and repository leave open; the contract track shows them."""
     shown_siblings: Mapping[str, str] = field(default_factory=dict)
-    """Instances of the same paper whose goal functions this one calls → reason; all others are masked."""
+    """Instances of the paper whose goal functions this one calls → reason; others are masked."""
     chosen: Mapping[str, str] = field(default_factory=dict)
     """Choice → option, for the choices that differ from the published method."""
     open: tuple[str, ...] = ()
-    """The choices that the paper leaves open, or of which any may be a silent departure; `chosen` has those whose true
-    option was not published."""
+    """The choices that the paper leaves open, or of which any may be a silent departure; `chosen`
+    has those whose true option was not published."""
     tables: tuple[str, ...] = ()
     """Tables of experiments.py whose numbers under the true options the paper reports."""
     experiments: str = FILE
@@ -96,19 +95,19 @@ class Instance:
         """Return the published repository, whose goal functions are masked for a model."""
         return dict(task.repo)
 
-    def instruction_with(self, choices: Sequence[Choice]) -> str:
-        """Return the request that every track shows."""
+    def instruction_for(self, choices: Sequence[Choice]) -> str:
+        """Return the request that every track shows, given the choices of the task."""
         return self.instruction
 
     def columns(self, golden: Mapping[str, str]) -> dict[str, Any]:
-        """Return the columns of the row that only some configurations have, from the reference's texts by file."""
-        return {
-            "goals": [
-                {"file": name, "functions": list(functions)}
-                for name, functions in self.goals.items()
-            ],
-            "golden_files": [{"path": name, "text": text} for name, text in golden.items()],
-        }
+        """Return the columns that only some configurations have.
+
+        Args:
+            golden: file → text of the reference.
+        """
+        goals = [{"file": file, "functions": list(names)} for file, names in self.goals.items()]
+        golden_files = [{"path": path, "text": text} for path, text in golden.items()]
+        return {"goals": goals, "golden_files": golden_files}
 
 
 class Implementation(Instance):
@@ -127,10 +126,11 @@ class Implementation(Instance):
         return self.goals[self.goal_file][0]
 
     def published_repo(self, task: "Task") -> dict[str, File]:
-        """Return it with siblings masked unless `shown_siblings` names them: none may show the answer to another."""
+        """Return it with siblings masked, which show answers, except those in `shown_siblings`."""
         repo = dict(task.repo)
+        shown = {self.instance_id, *self.shown_siblings}
         for other in task.siblings:
-            if other.instance_id not in {self.instance_id, *self.shown_siblings}:
+            if other.instance_id not in shown:
                 repo = mask_files(repo, other.goals, other.removed, keep_imports=True)
         return repo
 
@@ -152,13 +152,13 @@ class Method(Instance):
 
 
 class Altered(Method):
-    """A method with options that were not published: a row of the configuration `counterfactual`."""
+    """A method with unpublished options: a row of the configuration `counterfactual`."""
 
     configuration: ClassVar[Configuration] = CONFIGURATIONS[COUNTERFACTUAL]
 
 
 class Underspecified(Altered):
-    """A method whose true choices only numbers tell: a row of the configuration `underspecified`."""
+    """A method with choices that only numbers show: a row of the configuration `underspecified`."""
 
     configuration: ClassVar[Configuration] = CONFIGURATIONS[UNDERSPECIFIED]
 
@@ -166,23 +166,23 @@ class Underspecified(Altered):
         """Return it with the experiments of its tables."""
         return {**task.repo, **experiment_files(task.folder / self.experiments)}
 
-    def instruction_with(self, choices: Sequence[Choice]) -> str:
-        """Return the request, which names the open decisions or the number of departures, and the budget."""
-        if self.difficulty == SILENT:
-            places = {"least": MIN_DEPARTURES, "most": len(self.open), "table": self.tables[0]}
-            return f"{self.instruction}\n\n{DEPARTURES.format(**places, cpu_s=self.cpu_budget_s)}"
-        questions = "".join(
-            f"- {choice.question}\n" for choice in choices if choice.name in self.open
+    def instruction_for(self, choices: Sequence[Choice]) -> str:
+        """Return the request with the budget and the open decisions or the number of departures."""
+        questions = [f"- {item.question}\n" for item in choices if item.name in self.open]
+        file = DEPARTURES if self.difficulty == SILENT else OPEN
+        part = file.read_text(encoding="utf-8").format(
+            questions="".join(questions),
+            least=MIN_DEPARTURES,
+            most=len(self.open),
+            table=self.tables[0],
+            cpu_s=self.cpu_budget_s,
         )
-        return f"{self.instruction}\n\n{OPEN.format(questions=questions, cpu_s=self.cpu_budget_s)}"
+        return f"{self.instruction}\n\n{part.rstrip()}"
 
     def columns(self, golden: Mapping[str, str]) -> dict[str, Any]:
         """Return those of a method, and what an answer may spend."""
-        return {
-            **super().columns(golden),
-            "cpu_budget_s": self.cpu_budget_s,
-            "difficulty": self.difficulty,
-        }
+        own = {"cpu_budget_s": self.cpu_budget_s, "difficulty": self.difficulty}
+        return {**super().columns(golden), **own}
 
 
 @dataclass(frozen=True)
@@ -212,12 +212,8 @@ class Task:
     @property
     def every_instance(self) -> tuple[Instance, ...]:
         """The instances of all configurations."""
-        return (
-            *self.siblings,
-            *([self.method] if self.method else []),
-            *self.counterfactuals,
-            *self.underspecified,
-        )
+        methods = [self.method] if self.method else []
+        return (*self.siblings, *methods, *self.counterfactuals, *self.underspecified)
 
     def instances_of(self, config: str) -> tuple[Instance, ...]:
         """Return the instances of one configuration."""
@@ -225,23 +221,14 @@ class Task:
 
     @property
     def options(self) -> tuple[Altered, ...]:
-        """Each option of each choice alone, the published ones included; recorded to recognise options by outputs."""
-        if self.method is None:
-            return ()
-        facts = {
-            item.name: getattr(self.method, item.name) for item in dataclasses.fields(self.method)
-        }
-        return tuple(
-            Altered(
-                **{
-                    **facts,
-                    "instance_id": self.option_id(choice, option),
-                    "chosen": {choice.name: option} if option != choice.published else {},
-                }
-            )
-            for choice in self.choices
-            for option in choice.options
-        )
+        """Each option of each choice alone, recorded to recognise options by outputs."""
+        options = []
+        for choice in self.choices:
+            for option in choice.options:
+                chosen = {choice.name: option} if option != choice.published else {}
+                names = {"instance_id": self.option_id(choice, option), "chosen": chosen}
+                options.append(Altered(**{**vars(self.method), **names}))
+        return tuple(options)
 
     def option_id(self, choice: Choice, option: str) -> str:
         """Return the name of an option's recording."""
@@ -251,12 +238,22 @@ class Task:
     @property
     def paper_text(self) -> str:
         """The paper as published."""
-        return render_paper(self.paper_source)
+        return render_paper(self.paper_source, {})
 
     @property
     def name(self) -> str:
         """The folder's name, `NN-slug`."""
         return self.folder.name
+
+    @property
+    def names(self) -> set[str]:
+        """The names by which a user selects the task or one of its selected instances."""
+        return {self.name, *(item.instance_id for item in self.instances)}
+
+    @property
+    def ids(self) -> set[str]:
+        """The instance ids of all configurations."""
+        return {item.instance_id for item in self.every_instance}
 
     @property
     def implementations(self) -> tuple[Implementation, ...]:
@@ -268,14 +265,14 @@ class Task:
         """Tag of the image that runs the task's code; read once."""
         environment = load_environments(self.folder.parent).get(self.environment)
         if environment is None:
-            path = self.folder / "task.yaml"
             raise InputError(
-                f"{path}: environment: no folder environments/{self.environment}; name one that is there"
+                f"{self.folder / 'task.yaml'}: environment: no folder "
+                f"environments/{self.environment}; name one that is there"
             )
         return environment.tag
 
     def golden_repo(self, instance: Instance) -> dict[str, File]:
-        """Return the repository with the goal functions of an instance, those of choices by the instance's options.
+        """Return the repository with the goal functions of an instance, by its options.
 
         A method is everything that is masked anywhere, so its repository is whole.
         """
@@ -287,47 +284,44 @@ class Task:
         return {name: repo[name].data.decode("utf-8") for name in instance.goals}
 
     def masked_repo(self, instance: Instance) -> dict[str, File]:
-        """Return the repository as a model sees it: goal functions masked, definitions in `removed` deleted.
+        """Return the repository as a model sees it: without goal functions and `removed`.
 
-        It is made of the published reference, so it is the same for a method and its counterfactuals.
+        It is made of the published reference: a method and its counterfactuals have the same.
         """
-        repo, keep_imports = instance.published_repo(self), not instance.configuration.is_method
+        repo = instance.published_repo(self)
+        keep_imports = not instance.configuration.is_method
         return mask_files(repo, instance.goals, instance.removed, keep_imports=keep_imports)
 
     def paper_of(self, instance: Instance, tables: Tables | None = None) -> str:
-        """Return the paper that a model sees; the tables are recorded results of an underspecified instance."""
-        chosen, texts = instance.chosen, {}
+        """Return the paper that a model sees, with the recorded tables of the instance."""
+        texts: dict[str, str] = {}
         if instance.difficulty != SILENT:
-            texts = {
-                item.name: item.texts[chosen[item.name]]
-                for item in self.choices
-                if item.name in chosen
-            }
-            texts |= {
-                item.name: item.open_text for item in self.choices if item.name in instance.open
-            }
+            for choice in self.choices:
+                if choice.name in instance.open:
+                    texts[choice.name] = choice.open_text
+                elif choice.name in instance.chosen:
+                    texts[choice.name] = choice.texts[instance.chosen[choice.name]]
         return render_paper(self.paper_source, texts) + tables_section(tables or {})
-
-    def instruction_of(self, instance: Instance) -> str:
-        """Return the request that every track shows."""
-        return instance.instruction_with(self.choices)
 
     def evidence(self, instance: Instance) -> list[str]:
         """Return `evidence`, and the files in `depends_on` that are not Python."""
-        named = {re.split("[#:]", reference, maxsplit=1)[0] for reference in instance.evidence}
-        others = [
-            name for name in instance.depends_on if not name.endswith(".py") and name not in named
-        ]
-        return [*instance.evidence, *others]
+        passages = list(instance.evidence)
+        named = {re.split("[#:]", passage, maxsplit=1)[0] for passage in passages}
+        for name in instance.depends_on:
+            if not name.endswith(".py") and name not in named:
+                passages.append(name)
+        return passages
 
     def cases(self, instance: Instance) -> bytes:
         """Return the source of the labelled inputs."""
         return (self.folder / instance.tests.file).read_bytes()
 
     def variants(self, instance: Instance, kind: str) -> list[Path]:
-        """Return the sorted `valid`, `plain`, `careless` or `wrong` variants: files, or folders of a method's files."""
+        """Return the sorted variants of a kind: files, or folders of a method's files."""
         if not has_variants(self.folder.parent):
-            fix = "git clone https://github.com/lmr-bench/lmr-bench, and add --benchmark benchmark there"
-            raise InputError(f"variants exist only in a checkout: {fix}")
+            clone = "git clone https://github.com/lmr-bench/lmr-bench"
+            raise InputError(
+                f"variants exist only in a checkout: {clone}, and add --benchmark benchmark there"
+            )
         folder = self.folder / "variants" / instance.instance_id / kind
         return matching(folder, "*/" if instance.configuration.is_method else "*.py")

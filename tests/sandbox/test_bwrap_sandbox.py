@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import lmrbench
 import lmrbench_data
 import lmrbench_evaluate
 from lmrbench_data.base.errors import InfraError
@@ -39,7 +40,7 @@ def image(bwrap_sandbox: Sandbox, toy_row: dict[str, Any]) -> str:
 
 def test_files_of_this_machine_are_hidden(bwrap_sandbox: Sandbox, image: str) -> None:
     """No homes, engines, this package or the benchmark, under any name."""
-    packages = [Path(package.__file__).parent for package in (lmrbench_data, lmrbench_evaluate)]
+    packages = [Path(package.__file__).parent for package in (lmrbench, lmrbench_data, lmrbench_evaluate)]
     paths = [*packages, benchmark_folder(), Path(__file__), Path(sys.prefix, "pyvenv.cfg"), Path.home() / ".cache"]
     hidden = ["/run", "/var", "/home", "/etc/group", "/etc/shadow", "/usr/local/bin", *map(str, paths)]
     found = _output(
@@ -47,7 +48,7 @@ def test_files_of_this_machine_are_hidden(bwrap_sandbox: Sandbox, image: str) ->
         image,
         f"""
         import importlib.util, os
-        names = ("torch", "numpy", "pytest", "docker", "openai", "lmrbench_data", "lmrbench_evaluate")
+        names = ("torch", "numpy", "pytest", "docker", "openai", "lmrbench", "lmrbench_data", "lmrbench_evaluate")
         visible = [path for path in {hidden!r} if os.path.exists(path)]
         return visible, [name for name in names if importlib.util.find_spec(name)]
         """,

@@ -1,6 +1,7 @@
 """Masking removes the body of the goal function and no other byte; splicing the function back undoes it."""
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
@@ -178,20 +179,36 @@ def test_splicing_the_function_back_gives_the_golden_file(sample: Sample, with_d
     assert splice_function(masked, sample.name, function).files == {"goal.py": sample.golden}
 
 
+REFUSED = [
+    ("def f(): pass\ndef f(): pass\n", "f", "2 definitions of 'f' (lines 1, 2)"),
+    ("class A:\n  @property\n  def f(self): pass\n  @g.setter\n  def f(self, x): pass\n", "A.f", "2 definitions"),
+    ("def g():\n  def f(): pass\n", "f", "no function 'f'"),
+    ("class A:\n  def f(self): pass\n", "f", "no function 'f'"),
+    ("def f(:\n", "f", "syntax error in line 1"),
+    ("def f(): return " + "-" * 100_000 + "1", "f", "cannot be parsed"),
+]
+REFUSED_REMOVALS = [
+    ("x = 1\n", "helper", "0 top-level definitions"),
+    ("def f():\n    def helper(): pass\n", "helper", "0 top-level definitions"),
+    ("helper = 1\nhelper = 2\n", "helper", "2 top-level definitions"),
+    ("class A:\n    x = 1\n", "A.helper", "0 definitions of 'A.helper'"),
+    ("x = 1\n", "A.helper", "0 top-level classes 'A'"),
+    ("class A:\n    helper = 1\n", "A.helper", "shares its statement or line"),
+    ("helper = other = 1\n", "helper", "shares its statement"),
+    ("helper = 1; other = 2\n", "helper", "shares its statement or line"),
+    ("other = '''\n'''; helper = '''\n'''\n", "helper", "shares its statement or line"),
+]
+
+
 @pytest.mark.parametrize(
-    ("source", "name", "message"),
-    [
-        ("def f(): pass\ndef f(): pass\n", "f", "2 definitions of 'f' (lines 1, 2)"),
-        ("class A:\n  @property\n  def f(self): pass\n  @g.setter\n  def f(self, x): pass\n", "A.f", "2 definitions"),
-        ("def g():\n  def f(): pass\n", "f", "no function 'f'"),
-        ("class A:\n  def f(self): pass\n", "f", "no function 'f'"),
-        ("def f(:\n", "f", "syntax error in line 1"),
-        ("def f(): return " + "-" * 100_000 + "1", "f", "cannot be parsed"),
-    ],
+    ("call", "source", "name", "message"),
+    [(mask_function, *case) for case in REFUSED] + [(remove_definition, *case) for case in REFUSED_REMOVALS],
 )
-def test_what_is_not_one_function_is_refused_in_one_line(source: str, name: str, message: str) -> None:
+def test_change_that_would_take_something_else_is_refused_in_one_line(
+    call: Callable[[str, str], str], source: str, name: str, message: str
+) -> None:
     with pytest.raises(SourceError) as caught:
-        mask_function(source, name)
+        call(source, name)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -213,19 +230,3 @@ def test_removing_a_definition_takes_its_lines_and_no_others(case: str) -> None:
     left = remove_definition(frame.format(definition.format()), "helper")
     assert left == frame.format("")
     ast.parse(left.removeprefix("\ufeff"))
-
-
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("x = 1\n", "0 top-level definitions"),
-        ("def f():\n    def helper(): pass\n", "0 top-level definitions"),
-        ("helper = 1\nhelper = 2\n", "2 top-level definitions"),
-        ("helper = other = 1\n", "shares its statement"),
-        ("helper = 1; other = 2\n", "shares its statement or line"),
-        ("other = '''\n'''; helper = '''\n'''\n", "shares its statement or line"),
-    ],
-)
-def test_a_removal_that_would_take_something_else_is_refused(source: str, message: str) -> None:
-    with pytest.raises(SourceError, match=message):
-        remove_definition(source, "helper")
