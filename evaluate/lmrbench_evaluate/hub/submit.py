@@ -54,9 +54,9 @@ def plan_submission(api: "HfApi", run: Path, dataset: str, results_repo: str) ->
     facts = folder.facts
     folder.require_predictions()
     rows = list(folder.rows())
-    published = _find_published(api, dataset, facts["dataset_sha256"])
+    published = find_published(api, dataset, facts["dataset_sha256"])
     dataset_rows = load_rows(f"{dataset}@{published.sha}", published.config)
-    faults = [*_run_faults(facts, rows, len(dataset_rows)), *table_faults(rows)]
+    faults = [*run_faults(facts, rows, len(dataset_rows)), *table_faults(rows)]
     if faults:
         raise InputError(f"{run}: cannot be submitted: {'; '.join(faults)}")
     run_id = re.sub(r"[^A-Za-z0-9._-]", "-", facts["run_id"])[-100:].lstrip("._-") or "run"
@@ -71,7 +71,7 @@ def plan_submission(api: "HfApi", run: Path, dataset: str, results_repo: str) ->
     )
 
 
-class _Published(NamedTuple):
+class Published(NamedTuple):
     """A place on the Hub that has the dataset of a run."""
 
     tag: str
@@ -79,7 +79,7 @@ class _Published(NamedTuple):
     config: str
 
 
-def _find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> _Published:
+def find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> Published:
     """Find the content that a run was evaluated on: others can repeat the run there."""
     for tag, sha in sorted(tags(api, repo_id).items(), reverse=True):
         where = f"{repo_id}@{tag}"
@@ -88,14 +88,14 @@ def _find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> _Publish
         for config in CONFIGS:
             with contextlib.suppress(LoadError):
                 if read_card_stamp(Path(card), where, config)["sha256"] == dataset_sha256:
-                    return _Published(tag, sha, config)
+                    return Published(tag, sha, config)
     raise InputError(
         f"{repo_id}: no tag has the dataset of this run ({dataset_sha256[:12]});"
         f" evaluate on a published version, {repo_id}@vX.Y.Z"
     )
 
 
-def _run_faults(
+def run_faults(
     facts: Mapping[str, Any], rows: Sequence[ResultRow], instances: int
 ) -> Iterator[str]:
     again = "run the same `lmrbench evaluate` again"
