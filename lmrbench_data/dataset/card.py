@@ -4,22 +4,24 @@ Every number and table in a card is computed from the rows.
 """
 
 import json
+import math
 import re
+import textwrap
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..base.configurations import CONFIGURATIONS
+import yaml
+
 from ..base.paths import cards_folder
-from ..loader import CARD_KEY, CONFIGS, FUNCTION, SPLIT
+from ..loader import CARD_KEY, CONFIGS, FUNCTION, SPLIT, UNDERSPECIFIED
 from ..tasks.manifest import Benchmark
+from .hub_tasks import tasks_with_rows
 from .rows import DatasetRow
 
 if TYPE_CHECKING:
     from huggingface_hub import DatasetCardData
-
-_TASK = re.compile(r"  - id: .*\n    config: (?P<config>.*)\n    split: .*\n")
 
 
 @dataclass(frozen=True)
@@ -119,15 +121,26 @@ def _info(name: str, table: Table, benchmark: Benchmark) -> dict[str, Any]:
     }
 
 
-def render_eval_yaml(benchmark: Benchmark, configs: Collection[str]) -> str:
-    """Render the Hub's benchmark registration, with the tasks on these configurations."""
+def render_eval_yaml(benchmark: Benchmark, tables: Mapping[str, Table]) -> str:
+    """Render the Hub's benchmark registration, with the tasks that these tables have rows for."""
+    rows = {name: table.rows for name, table in tables.items()}
+    tasks = [
+        {"id": task.id, "config": task.config, "split": SPLIT} for task in tasks_with_rows(rows)
+    ]
+    values = {"title": json.dumps(benchmark.title), "chance": _chance(rows)}
     template = (cards_folder() / "eval.yaml").read_text(encoding="utf-8")
-    # Experiments need a shell, which Harbor has.
-    needs_shell = all(CONFIGURATIONS[config].has_experiments for config in configs)
-    values = {
-        "title": json.dumps(benchmark.title),
-        "split": SPLIT,
-        "framework": "harbor" if needs_shell else "inspect-ai",
-    }
     text = re.sub(r"\{\{ (\w+) \}\}", lambda name: values[name[1]], template)
-    return _TASK.sub(lambda task: task[0] if task["config"] in configs else "", text)
+    listed = yaml.safe_dump(tasks, sort_keys=False)
+    return text + textwrap.indent(listed, "  ")
+
+
+def _chance(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Describe what a right implementation scores that guesses all open choices; empty if none are."""
+    guesses = []
+    for row in rows.get(UNDERSPECIFIED, ()):
+        options = [len(choice["options"]) for choice in row["choices"] if choice["open"]]
+        guesses.append(1 / math.prod(options))
+    if not guesses:
+        return ""
+    share = 100 * sum(guesses) / len(guesses)
+    return f", and guessing all open choices {share:.1f} of underspecified instances"

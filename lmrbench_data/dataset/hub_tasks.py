@@ -34,7 +34,7 @@ HUB_TASKS = (
 )
 
 
-def tasks_of(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[HubTask]:
+def tasks_with_rows(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[HubTask]:
     """Yield the tasks that a dataset has rows for, given its rows by configuration."""
     for task in HUB_TASKS:
         table = rows.get(task.config, ())
