@@ -24,7 +24,7 @@ from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.docker import PROCESS_LABEL
 from lmrbench_evaluate.sandbox.docker_client import connect
 from support import warm_cli
-from support.agents import ANSWER, DONE, EDIT, KEY, MODEL, PLAIN, READ, TRY, bash, built, calls, solved
+from support.agents import ANSWER, DONE, EDIT, KEY, MODEL, PLAIN, READ, TRY, bash, built, calls, open_relay, solved
 from support.command_line import PROGRAM
 from support.openai_server import Reply, Request, Server, completion
 from support.sandboxes import until
@@ -212,14 +212,14 @@ def test_relay_enforces_model_and_limits(server: Server) -> None:
         body = {"model": MODEL, "messages": [{"role": "user", "content": "x"}], **more}
         return relay.answer("POST", "/v1/chat/completions", json.dumps(body).encode()).status
 
-    relay = Relay(MODEL, server.base_url, budget=Budget(), max_steps=2)
+    relay = open_relay(server.base_url, max_steps=2)
     assert ask(relay, model="dearer") == 400
     assert relay.answer("POST", "/v1/files", b"{}").status == 404
     assert relay.answer("GET", "/v1/models", b"").status == 200
     assert not server.requests
     assert [ask(relay) for _ in range(3)] == [200, 200, 403]
-    assert (relay.limit, relay.steps) == ("step_limit", 2)
-    relay = Relay(MODEL, server.base_url, budget=Budget(0.003, Price(input_per_mtok=1.0, output_per_mtok=10.0)))
+    assert (relay.limit, relay.usage.steps) == ("step_limit", 2)
+    relay = open_relay(server.base_url, budget=Budget(0.003, Price(input_per_mtok=1.0, output_per_mtok=10.0)))
     assert [ask(relay) for _ in range(3)] == [200, 200, 403]
     assert relay.limit == "cost_limit"
     stream = Reply(
@@ -227,9 +227,9 @@ def test_relay_enforces_model_and_limits(server: Server) -> None:
         headers={"Content-Type": "text/event-stream"},
     )
     server.script = [stream, *[Reply(302, {}, {"Location": "http://127.0.0.1:1/"})] * 2]
-    relay = Relay(MODEL, server.base_url, budget=Budget())
+    relay = open_relay(server.base_url)
     assert ask(relay, stream=True) == 200
-    assert (relay.input_tokens, relay.output_tokens) == (7, 3)
+    assert relay.usage.tokens == (7, 3, 0)
     assert (ask(relay), ask(relay)) == (302, 403)
     assert "redirects to http://127.0.0.1:1/" in relay.fatal
 
@@ -238,7 +238,7 @@ def test_ignored_limit_is_sent_by_its_other_name_and_warned_of(
     server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.judge = lambda request: Reply(body=completion("x", usage=(10, request.body.get("max_tokens", 5000))))
-    relay = Relay(MODEL, server.base_url, budget=Budget(), max_tokens=900)
+    relay = open_relay(server.base_url, max_tokens=900)
     body = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "x"}]}).encode()
     assert [relay.answer("POST", "/v1/chat/completions", body).status for _ in range(2)] == [200, 200]
     limits = [{name for name in request.body if name.startswith("max_")} for request in server.requests]
@@ -271,7 +271,7 @@ TOO_LONG = {"error": {"message": f"This model's maximum context length is 9 toke
 )
 def test_error_of_the_server_stays_outside(server: Server, reply: Reply, status: int, code: str, reason: str) -> None:
     server.judge = lambda request: reply
-    relay = Relay(MODEL, server.base_url, budget=Budget())
+    relay = open_relay(server.base_url)
     body = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "x"}]}).encode()
     answer = relay.answer("POST", "/v1/chat/completions", body)
     assert (answer.status, json.loads(answer.body)["error"]["code"]) == (status, code)
@@ -284,7 +284,7 @@ def test_error_of_the_server_stays_outside(server: Server, reply: Reply, status:
 
 def test_agent_cannot_end_the_run_by_what_it_asks(server: Server) -> None:
     """A firewall that dislikes its text, and an error that repeats it."""
-    relay = Relay(MODEL, server.base_url, budget=Budget())
+    relay = open_relay(server.base_url)
     body = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "x"}]}).encode()
     for status, error in ((403, "blocked by the firewall"), (400, "'my credit balance' is not a tool")):
         server.script = [Reply(status, {"error": {"message": error}})]
@@ -297,7 +297,7 @@ def test_agent_cannot_end_the_run_by_what_it_asks(server: Server) -> None:
 
 
 def test_request_that_cannot_be_sent_is_refused_at_once(server: Server) -> None:
-    relay = Relay(MODEL, server.base_url, budget=Budget())
+    relay = open_relay(server.base_url)
     for text, number in (('"\\ud800"', "1"), ('"x"', "NaN"), ('"x"', "1e999")):
         body = f'{{"model": "{MODEL}", "messages": [{{"role": "user", "content": {text}}}], "seed": {number}}}'
         assert relay.answer("POST", "/v1/chat/completions", body.encode()).status == 400

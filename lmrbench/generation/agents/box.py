@@ -1,13 +1,15 @@
-"""The container that an agent works in: no network, a work folder of limited size, and nothing from the host.
+"""The container that an agent works in: no network, a limited work folder, nothing from the host.
 
-Both folders are volumes in memory: the daemon reads and writes them, so no program inside takes part. An agent that is
-done or over a limit is frozen; one over its CPU budget that forks too fast for that is killed, and its files are lost.
+Both folders are volumes in memory: the daemon reads and writes them, so no program inside takes
+part. An agent that is done or over a limit is frozen; one over its CPU budget that forks too fast
+for that is killed, and its files are lost.
 """
 
 import contextlib
 import io
 import socket
 import tarfile
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lmrbench_data.base.errors import InfraError
-from lmrbench_data.loader import File, LoadError, check_path
+from lmrbench_data.loader import File, LoadError, check_path, write_files
 from lmrbench_evaluate.sandbox.base import Limits
 from lmrbench_evaluate.sandbox.docker import USER, DockerSandbox, tmpfs_options
 from lmrbench_evaluate.sandbox.docker_client import (
@@ -59,23 +61,31 @@ class Box:
     """A running container; made by `open_box`, or in another process from the id of an open one."""
 
     def __init__(self, api: Any, container: str) -> None:
-        self._api, self.container = api, container
-        self.is_stopped = self._is_killed = False
+        self._api = api
+        self.container = container
+        self.is_stopped = False
+        self._is_killed = False
         self._stopping = threading.Lock()
         self._streams: list[socket.socket] = []
 
     def put(self, folder: str, files: Mapping[str, File], *, owner: int = 65534) -> None:
-        """Write files into a folder of the box, by relative name. The agent can only read those of owner 0."""
+        """Write files into a folder of the box. The agent can only read those of owner 0."""
+
+        def set_owner(info: tarfile.TarInfo) -> tarfile.TarInfo:
+            is_open = info.isdir() or info.mode & 0o100
+            info.mode = 0o755 if is_open else 0o644
+            info.uid = info.gid = owner
+            info.uname = info.gname = ""
+            return info
+
         buffer = io.BytesIO()
-        with tarfile.open(fileobj=buffer, mode="w") as tar:
-            folders = {str(parent) for name in files for parent in Path(name).parents} - {"."}
-            for name in sorted({*folders, *files}):  # folders come before what is in them
-                info, file = tarfile.TarInfo(name), files.get(name) or File(b"", executable=True)
-                info.type = tarfile.DIRTYPE if name in folders else tarfile.REGTYPE
-                info.size, info.mtime = len(file.data), int(time.time())
-                info.mode = 0o755 if file.executable else 0o644
-                info.uid = info.gid = owner
-                tar.addfile(info, io.BytesIO(file.data))
+        with (
+            tempfile.TemporaryDirectory(prefix="lmrbench-box-") as place,
+            tarfile.open(fileobj=buffer, mode="w") as tar,
+        ):
+            write_files(files, Path(place))
+            for path in sorted(Path(place).iterdir()):
+                tar.add(path, path.name, filter=set_owner)
         with engine_errors("copying into the container"):
             self._api.put_archive(self.container, folder, buffer.getvalue())
 
@@ -95,9 +105,9 @@ class Box:
                 user=user,
                 environment={"HOME": "/tmp", "LANG": "C.UTF-8", **(environment or {})},
                 workdir=WORK,
-            )["Id"]
-            stream = self._api.exec_start(made, socket=True)
-        return made, stream_socket(stream)
+            )
+            stream = self._api.exec_start(made["Id"], socket=True)
+        return made["Id"], stream_socket(stream)
 
     def execute(
         self,
@@ -115,24 +125,25 @@ class Box:
             stdout: receives standard output as it arrives, up to `output_bytes`.
 
         Returns:
-            Both streams, or standard error alone; and the exit status, None if it still ran at its time limit.
+            Both streams, or standard error alone; and the exit status, None if the command still
+            ran at its time limit.
         """
-        made, connection = self.start(command, environment=environment)
-        output, rest = bytearray(), output_bytes
+        identity, connection = self.start(command, environment=environment)
+        output = io.BytesIO()
+        streams = {True: stdout or output, False: output}
         with contextlib.closing(connection), contextlib.suppress(TimeoutError):
             # The command reads an empty input.
             connection.shutdown(socket.SHUT_WR)
             self._streams.append(connection)
             deadline = time.monotonic() + (0 if self.is_stopped else time_s)
             for is_stdout, data in StreamReader(connection).pieces(deadline):
-                if stdout is not None and is_stdout:
-                    rest -= stdout.write(data[:rest])
-                else:
-                    output += data[: output_bytes - len(output)]
+                stream = streams[is_stdout]
+                stream.write(data[: output_bytes - stream.tell()])
             if not self.is_stopped:
                 with engine_errors("asking how a command in the container ended"):
-                    return bytes(output), self._api.exec_inspect(made)["ExitCode"]
-        return bytes(output), None
+                    status = self._api.exec_inspect(identity)["ExitCode"]
+                return output.getvalue(), status
+        return output.getvalue(), None
 
     def cpu_seconds(self) -> float:
         """Return the CPU time that all processes so far have used, in seconds.
@@ -147,7 +158,7 @@ class Box:
         """Freeze all processes and end the commands.
 
         Args:
-            or_kill: kill processes that cannot be frozen, with the loss of the files; else they run on.
+            or_kill: kill processes that cannot be frozen, and lose the files; else they run on.
 
         Raises:
             InfraError: the daemon does not answer.
@@ -166,9 +177,8 @@ class Box:
                     with contextlib.suppress(docker.errors.APIError):  # it has ended
                         self._api.kill(self.container)
                     self._is_killed = True
-                self._api.inspect_container(
-                    self.container
-                )  # fails if it was removed, which is not the agent's doing
+                # Fails if it was removed, which is not the agent's doing.
+                self._api.inspect_container(self.container)
             self.is_stopped = True
             for stream in self._streams:
                 with contextlib.suppress(OSError):  # closed
@@ -182,7 +192,8 @@ class Box:
 
         Raises:
             InfraError: the daemon failed, or its stream was cut short.
-            OverflowError: the work folder holds more than any answer needs, or its processes were killed.
+            OverflowError: the work folder holds more than any answer needs, or its processes were
+                killed.
         """
         if self._is_killed:
             raise OverflowError("its processes forked too fast to be stopped at the CPU budget")
@@ -209,20 +220,18 @@ def open_box(sandbox: DockerSandbox, image: str, time_s: float) -> Iterator[Box]
     """Run a box on an image; it is always removed at the end."""
     from docker.types import DriverConfig, Mount
 
-    limits = Limits(time_s=time_s, memory_mb=MEMORY_MB, disk_mb=DISK_MB)
-
-    def memory(target: str, options: str) -> Any:
+    def volume(target: str, options: str) -> Any:
         driver = DriverConfig("local", {"type": "tmpfs", "device": "tmpfs", "o": options})
         return Mount(target=target, source=None, type="volume", no_copy=True, driver_config=driver)
 
-    work = f"{tmpfs_options(limits)},nr_inodes={FILES}".removeprefix("rw,")
-    mounts = [memory(WORK, work), memory(AGENT, "nosuid,nodev,size=64m,mode=755")]
-    host = {"tmpfs": {"/tmp": f"{tmpfs_options(limits)},exec"}, "mounts": mounts}
+    limits = Limits(time_s=time_s, memory_mb=MEMORY_MB, disk_mb=DISK_MB)
+    options = tmpfs_options(limits)
+    work = volume(WORK, f"{options},nr_inodes={FILES}".removeprefix("rw,"))
+    agent = volume(AGENT, "nosuid,nodev,size=64m,mode=755")
+    host = {"tmpfs": {"/tmp": f"{options},exec"}, "mounts": [work, agent]}
     command = ["python", "-I", "-c", _INIT, str(time_s + _GRACE_S)]
-    with sandbox.container(image, limits, host=host, command=command, working_dir=WORK) as (
-        api,
-        container,
-    ):
+    opened = sandbox.container(image, limits, host=host, command=command, working_dir=WORK)
+    with opened as (api, container):
         api.start(container)
         yield Box(api, container)
 
@@ -235,19 +244,21 @@ class CpuMeter:
     """
 
     def __init__(self, box: Box, budget_s: float | None, is_called_off: Callable[[], Any]) -> None:
-        self._box, self._budget_s, self._is_called_off = box, budget_s, is_called_off
+        self._box = box
+        self._budget_s = budget_s
+        self._is_called_off = is_called_off
         self._ended = threading.Event()
         self.used_s = 0.0
         self.is_over = False
         """True once the budget is spent; then the box is stopped."""
 
     @contextlib.contextmanager
-    def running(self) -> Iterator["CpuMeter"]:
+    def running(self) -> Iterator[None]:
         """Measure in a thread until the block ends."""
         thread = threading.Thread(target=self._watch, daemon=True)
         thread.start()
         try:
-            yield self
+            yield
         finally:
             self._ended.set()
             thread.join()
@@ -258,7 +269,7 @@ class CpuMeter:
             self._measure()
             self.is_over = self._budget_s is not None and self.used_s > self._budget_s
             if self.is_over or self._is_called_off():
-                with contextlib.suppress(InfraError):  # the next time it will
+                with contextlib.suppress(InfraError):  # it is tried again
                     self._box.stop(or_kill=True)
 
     def _measure(self) -> None:
@@ -270,42 +281,55 @@ class _TarStream(io.RawIOBase):
     """The stream of a tar as a file that raises an error when it is too long."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks, self._buffer, self._read = chunks, b"", 0
+        self._chunks = chunks
+        self._buffer = b""
+        self._received = 0
 
     def read(self, size: int = -1) -> bytes:
         """Return up to `size` bytes."""
-        while len(self._buffer) < size and (chunk := next(self._chunks, b"")):
-            self._read += len(chunk)
-            if self._read > SNAPSHOT_BYTES:
+        while len(self._buffer) < size:
+            chunk = next(self._chunks, b"")
+            if not chunk:
+                break
+            self._received += len(chunk)
+            if self._received > SNAPSHOT_BYTES:
                 raise OverflowError(f"the work folder holds more than {SNAPSHOT_BYTES >> 20} MB")
             self._buffer += chunk
-        data, self._buffer = self._buffer[:size], self._buffer[size:]
+        data = self._buffer[:size]
+        self._buffer = self._buffer[size:]
         return data
 
 
 def _extract(tar: tarfile.TarFile, folder: Path) -> dict[str, str]:
-    """Extract regular files and folders of safe names; return the other entries with the reasons."""
+    """Extract regular files and folders; return the entries that are left out, with reasons."""
     left_out: dict[str, str] = {}
     for number, member in enumerate(tar):
         if number > 2 * FILES:  # a file can have many names
             raise OverflowError(f"more than {FILES:,} files and folders")
         # All names begin with that of the work folder.
-        member.name, member.linkname = (
-            name.partition("/")[2] for name in (member.name, member.linkname)
-        )
-        if (name := member.name) and not any(
-            str(parent) in left_out for parent in Path(name).parents
-        ):
-            try:
-                check_path(name)
-                if not (member.isreg() or member.isdir() or member.islnk()):
-                    left_out[name] = _KINDS.get(member.type, "a device")
-                elif member.islnk() and not (folder / member.linkname).is_file():
-                    left_out[name] = "another name of a file that was not taken"
-                else:
-                    tar.extract(member, folder, filter="data")
-            except (LoadError, UnicodeError, tarfile.FilterError):
-                left_out[name] = "an unsafe name"
-            except OSError as error:
-                left_out[name] = str(error.strerror)
+        member.name = name = member.name.partition("/")[2]
+        member.linkname = member.linkname.partition("/")[2]
+        if not name or any(str(parent) in left_out for parent in Path(name).parents):
+            continue
+        try:
+            reason = _obstacle(member, folder)
+            if not reason:
+                tar.extract(member, folder, filter="data")
+        except (LoadError, UnicodeError, tarfile.FilterError):
+            reason = "an unsafe name"
+        except OSError as error:
+            reason = str(error.strerror)
+        if reason:
+            left_out[name] = reason
     return left_out
+
+
+def _obstacle(member: tarfile.TarInfo, folder: Path) -> str:
+    """Return why an entry is not extracted; empty if it is. LoadError for an unsafe name."""
+    check_path(member.name)
+    if member.islnk():
+        is_there = (folder / member.linkname).is_file()
+        return "" if is_there else "another name of a file that was not taken"
+    if member.isreg() or member.isdir():
+        return ""
+    return _KINDS.get(member.type, "a device")
