@@ -60,7 +60,7 @@ def test_budget_is_stated_and_the_harness_of_the_verifier_holds_no_task(toy_row:
     files = harbor_task({**toy_row, "cpu_budget_s": 20})
     assert tomllib.loads(files["task.toml"].data.decode())["metadata"]["cpu_budget_s"] == 20
     harness = zipfile.ZipFile(io.BytesIO(files["tests/harness.zip"].data))
-    assert {name.partition("/")[0] for name in harness.namelist()} == {"lmrbench_data", "lmrbench_evaluate"}
+    assert {name.partition("/")[0] for name in harness.namelist()} == {"lmrbench", "lmrbench_data", "lmrbench_evaluate"}
     assert all(name.endswith(".py") and "benchmark" not in name for name in harness.namelist())
 
 
