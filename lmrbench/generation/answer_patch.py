@@ -45,105 +45,25 @@ _PLAIN = (
 Files = Mapping[str, File]
 
 
-class LeftFiles(NamedTuple):
-    """The repository as an agent left it, without git, as far as it can be part of an answer."""
-
-    files: dict[str, File]
-    left_out: dict[str, str]
-    """Entries that cannot be part of an answer, with the reasons."""
-
-
-class Answer(NamedTuple):
-    """The changes of an agent as a patch."""
-
-    patch: str = ""
-    left_out: tuple[str, ...] = ()
-    """The files that are not part of it, each with the reason."""
-    problem: str = ""
-    """The reason for a missing patch of an agent that ran."""
-
-    def as_metadata(self) -> dict[str, Any]:
-        """Return the keys of a row's metadata."""
-        facts = {"problem": self.problem, "left_out": list(self.left_out)}
-        return {name: value for name, value in facts.items() if value}
-
-    def as_row(self, key: AnswerKey, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the row of predictions."""
-        answer = Prediction(
-            key.instance_id,
-            key.model,
-            "model_patch",
-            self.patch,
-            key.sample,
-            key.setting,
-            key.track,
-            metadata,
-            self.problem,
-        )
-        return answer.as_row()
-
-
 class TooMuchError(Exception):
     """There is more than any answer needs; the message says of what."""
 
 
-def answer_of(before: Files, left: LeftFiles) -> Answer:
-    """Compare the files that an agent left with the masked repository.
-
-    Raises:
-        InfraError: git is missing.
-    """
-    with tempfile.TemporaryDirectory(prefix="lmrbench-answer-") as place:
-        try:
-            patch = _diff(before, left, Path(place))
-        except GitError as error:
-            return Answer(problem=f"git cannot compare the changes ({error})")
-    lines = [f"{one_line(name)[:100]} ({why})" for name, why in sorted(left.left_out.items())]
-    problem = too_large("model_patch", patch)
-    return Answer("" if problem else patch, tuple(lines[:MAX_NAMED]), problem)
-
-
-def is_passed_over(name: str) -> bool:
-    """Return whether an entry is left out without a note: git's own files, and caches."""
-    return ".git" in PurePosixPath(name).parts or is_cache(name)
-
-
-def read_folder(
-    before: Files, folder: Path, left_out: Mapping[str, str] | None = None
-) -> LeftFiles:
-    """Read the repository that an agent left in a folder.
-
-    Args:
-        left_out: entries that did not get into the folder, with the reasons.
-
-    Raises:
-        TooMuchError: it cannot be read, or there is too much in it.
-    """
-    if folder.is_symlink() or not folder.is_dir():
-        raise TooMuchError("the repository is gone")
-    reader = _Reader(before, folder, dict(left_out or {}))
-    reader.read()
-    reader.keep_masked()
-    files = {}
-    for name, file in sorted(reader.files.items()):
-        if not _is_below(name, reader.files):
-            files[name] = file
-    return LeftFiles(files, reader.left_out)
-
-
 @dataclass
-class _Reader:
-    """Reads the files of a folder within limits, and notes what cannot be part of an answer."""
+class LeftFiles:
+    """The repository as an agent left it, without git, as far as it can be part of an answer."""
 
     before: Files
+    """The masked repository."""
     folder: Path
     left_out: dict[str, str]
+    """Entries that cannot be part of an answer, with the reasons."""
     files: dict[str, File] = field(default_factory=dict)
     _entries: int = 0
     _changed_bytes: int = 0
 
     def read(self) -> None:
-        """Read the folder; TooMuchError if it cannot be read, or there is too much in it."""
+        """Read the folder within limits, and note what cannot be part of an answer."""
         for place, folders, files in os.walk(self.folder, onerror=self._note):
             above = PurePosixPath(os.path.relpath(place, self.folder))
             entered = []
@@ -161,6 +81,8 @@ class _Reader:
             is_left_out = name in self.left_out or _is_below(name, self.left_out)
             if is_left_out or _is_fixed(name, file):
                 self.files[name] = file
+        names = [name for name in sorted(self.files) if not _is_below(name, self.files)]
+        self.files = {name: self.files[name] for name in names}
 
     def _note(self, error: OSError) -> None:
         """Note a folder that cannot be read."""
@@ -205,6 +127,30 @@ class _Reader:
         return ""
 
 
+def is_passed_over(name: str) -> bool:
+    """Return whether an entry is left out without a note: git's own files, and caches."""
+    return ".git" in PurePosixPath(name).parts or is_cache(name)
+
+
+def read_folder(
+    before: Files, folder: Path, left_out: Mapping[str, str] | None = None
+) -> LeftFiles:
+    """Read the repository that an agent left in a folder.
+
+    Args:
+        left_out: entries that did not get into the folder, with the reasons.
+
+    Raises:
+        TooMuchError: it cannot be read, or there is too much in it.
+    """
+    if folder.is_symlink() or not folder.is_dir():
+        raise TooMuchError("the repository is gone")
+    left = LeftFiles(before, folder, dict(left_out or {}))
+    left.read()
+    left.keep_masked()
+    return left
+
+
 def _is_fixed(name: str, file: File) -> bool:
     """Return whether no answer can remove a file of the masked repository."""
     if is_passed_over(name) or PurePosixPath(name).name == _ATTRIBUTES:
@@ -229,6 +175,65 @@ def _obstacle(name: str, facts: os.stat_result, *, is_new: bool) -> str:
     if is_optional and facts.st_size > MAX_PATCH_BYTES:
         return f"larger than {MAX_PATCH_BYTES:,} bytes"
     return ""
+
+
+def _is_below(name: str, others: Mapping[str, object]) -> bool:
+    """Return whether one of the others is a folder above."""
+    return any(str(parent) in others for parent in PurePosixPath(name).parents)
+
+
+def is_text(data: bytes) -> bool:
+    """Return whether a patch can show the content: UTF-8 without NUL."""
+    try:
+        return "\0" not in data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+
+
+class Answer(NamedTuple):
+    """The changes of an agent as a patch."""
+
+    patch: str = ""
+    left_out: tuple[str, ...] = ()
+    """The files that are not part of it, each with the reason."""
+    problem: str = ""
+    """The reason for a missing patch of an agent that ran."""
+
+    def as_metadata(self) -> dict[str, Any]:
+        """Return the keys of a row's metadata."""
+        facts = {"problem": self.problem, "left_out": list(self.left_out)}
+        return {name: value for name, value in facts.items() if value}
+
+    def as_row(self, key: AnswerKey, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the row of predictions."""
+        answer = Prediction(
+            key.instance_id,
+            key.model,
+            "model_patch",
+            self.patch,
+            key.sample,
+            key.setting,
+            key.track,
+            metadata,
+            self.problem,
+        )
+        return answer.as_row()
+
+
+def answer_of(before: Files, left: LeftFiles) -> Answer:
+    """Compare the files that an agent left with the masked repository.
+
+    Raises:
+        InfraError: git is missing.
+    """
+    with tempfile.TemporaryDirectory(prefix="lmrbench-answer-") as place:
+        try:
+            patch = _diff(before, left, Path(place))
+        except GitError as error:
+            return Answer(problem=f"git cannot compare the changes ({error})")
+    lines = [f"{one_line(name)[:100]} ({why})" for name, why in sorted(left.left_out.items())]
+    problem = too_large("model_patch", patch)
+    return Answer("" if problem else patch, tuple(lines[:MAX_NAMED]), problem)
 
 
 def _diff(before: Files, left: LeftFiles, place: Path) -> str:
@@ -260,16 +265,3 @@ def _leave_out_ignored(before: Files, left: LeftFiles, repo: Path, git: Path) ->
         name = entry.removeprefix("./")
         del left.files[name]
         left.left_out[name] = "named by .gitignore"
-
-
-def _is_below(name: str, others: Mapping[str, object]) -> bool:
-    """Return whether one of the others is a folder above."""
-    return any(str(parent) in others for parent in PurePosixPath(name).parents)
-
-
-def is_text(data: bytes) -> bool:
-    """Return whether a patch can show the content: UTF-8 without NUL."""
-    try:
-        return "\0" not in data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False

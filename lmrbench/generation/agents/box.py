@@ -70,24 +70,9 @@ class Box:
 
     def put(self, folder: str, files: Mapping[str, File], *, owner: int = 65534) -> None:
         """Write files into a folder of the box. The agent can only read those of owner 0."""
-
-        def set_owner(info: tarfile.TarInfo) -> tarfile.TarInfo:
-            is_open = info.isdir() or info.mode & 0o100
-            info.mode = 0o755 if is_open else 0o644
-            info.uid = info.gid = owner
-            info.uname = info.gname = ""
-            return info
-
-        buffer = io.BytesIO()
-        with (
-            tempfile.TemporaryDirectory(prefix="lmrbench-box-") as place,
-            tarfile.open(fileobj=buffer, mode="w") as tar,
-        ):
-            write_files(files, Path(place))
-            for path in sorted(Path(place).iterdir()):
-                tar.add(path, path.name, filter=set_owner)
+        data = _owned_tar(files, owner)
         with engine_errors("copying into the container"):
-            self._api.put_archive(self.container, folder, buffer.getvalue())
+            self._api.put_archive(self.container, folder, data)
 
     def start(
         self,
@@ -130,20 +115,24 @@ class Box:
         """
         identity, connection = self.start(command, environment=environment)
         output = io.BytesIO()
-        streams = {True: stdout or output, False: output}
         with contextlib.closing(connection), contextlib.suppress(TimeoutError):
             # The command reads an empty input.
             connection.shutdown(socket.SHUT_WR)
             self._streams.append(connection)
             deadline = time.monotonic() + (0 if self.is_stopped else time_s)
             for is_stdout, data in StreamReader(connection).pieces(deadline):
-                stream = streams[is_stdout]
+                stream = stdout if stdout and is_stdout else output
                 stream.write(data[: output_bytes - stream.tell()])
-            if not self.is_stopped:
-                with engine_errors("asking how a command in the container ended"):
-                    status = self._api.exec_inspect(identity)["ExitCode"]
-                return output.getvalue(), status
+            return output.getvalue(), self._exit_status(identity)
         return output.getvalue(), None
+
+    def _exit_status(self, identity: str) -> int | None:
+        """Return the exit status of a command that ended by itself."""
+        if self.is_stopped:
+            return None
+        with engine_errors("asking how a command in the container ended"):
+            status: int = self._api.exec_inspect(identity)["ExitCode"]
+        return status
 
     def cpu_seconds(self) -> float:
         """Return the CPU time that all processes so far have used, in seconds.
@@ -191,21 +180,31 @@ class Box:
             The entries that were not copied, with the reasons.
 
         Raises:
-            InfraError: the daemon failed, or its stream was cut short.
+            InfraError: the daemon failed, or its archive was cut short.
             OverflowError: the work folder holds more than any answer needs, or its processes were
                 killed.
         """
         if self._is_killed:
             raise OverflowError("its processes forked too fast to be stopped at the CPU budget")
-        with engine_errors("copying out of the container"):
-            chunks, _ = self._api.get_archive(self.container, WORK)
-            reader: Any = _TarStream(chunks)
-            # An open stream would block all other calls about this container.
-            with contextlib.closing(chunks), tarfile.open(fileobj=reader, mode="r|") as tar:
+        with engine_errors("copying out of the container"), tempfile.TemporaryFile() as archive:
+            self._download(archive)
+            archive.seek(0)
+            with tarfile.open(fileobj=archive) as tar:
                 try:
                     return _extract(tar, folder)
                 except tarfile.TarError as error:
                     raise InfraError(f"copying out of the container: {error}") from error
+
+    def _download(self, archive: BinaryIO) -> None:
+        """Write the work folder as a tar; OverflowError if it is too large."""
+        chunks, _ = self._api.get_archive(self.container, WORK)
+        # An open stream would block all other calls about this container.
+        with contextlib.closing(chunks):
+            for chunk in chunks:
+                archive.write(chunk)
+                if archive.tell() > SNAPSHOT_BYTES:
+                    most = f"{SNAPSHOT_BYTES >> 20} MB"
+                    raise OverflowError(f"the work folder holds more than {most}")
 
     def is_there(self) -> bool:
         """Return whether the daemon answers and knows the container, running or not."""
@@ -218,22 +217,24 @@ class Box:
 @contextlib.contextmanager
 def open_box(sandbox: DockerSandbox, image: str, time_s: float) -> Iterator[Box]:
     """Run a box on an image; it is always removed at the end."""
-    from docker.types import DriverConfig, Mount
-
-    def volume(target: str, options: str) -> Any:
-        driver = DriverConfig("local", {"type": "tmpfs", "device": "tmpfs", "o": options})
-        return Mount(target=target, source=None, type="volume", no_copy=True, driver_config=driver)
-
     limits = Limits(time_s=time_s, memory_mb=MEMORY_MB, disk_mb=DISK_MB)
     options = tmpfs_options(limits)
-    work = volume(WORK, f"{options},nr_inodes={FILES}".removeprefix("rw,"))
-    agent = volume(AGENT, "nosuid,nodev,size=64m,mode=755")
+    work = _memory(WORK, f"{options},nr_inodes={FILES}".removeprefix("rw,"))
+    agent = _memory(AGENT, "nosuid,nodev,size=64m,mode=755")
     host = {"tmpfs": {"/tmp": f"{options},exec"}, "mounts": [work, agent]}
     command = ["python", "-I", "-c", _INIT, str(time_s + _GRACE_S)]
     opened = sandbox.container(image, limits, host=host, command=command, working_dir=WORK)
     with opened as (api, container):
         api.start(container)
         yield Box(api, container)
+
+
+def _memory(target: str, options: str) -> Any:
+    """Return a volume in memory."""
+    from docker.types import DriverConfig, Mount
+
+    driver = DriverConfig("local", {"type": "tmpfs", "device": "tmpfs", "o": options})
+    return Mount(target=target, source=None, type="volume", no_copy=True, driver_config=driver)
 
 
 class CpuMeter:
@@ -277,27 +278,23 @@ class CpuMeter:
             self.used_s = max(self.used_s, self._box.cpu_seconds())
 
 
-class _TarStream(io.RawIOBase):
-    """The stream of a tar as a file that raises an error when it is too long."""
+def _owned_tar(files: Mapping[str, File], owner: int) -> bytes:
+    """Pack files, with their folders, for a user of the box."""
 
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self._buffer = b""
-        self._received = 0
+    def set_owner(info: tarfile.TarInfo) -> tarfile.TarInfo:
+        is_open = info.isdir() or info.mode & 0o100
+        info.mode = 0o755 if is_open else 0o644
+        info.uid = info.gid = owner
+        info.uname = info.gname = ""
+        return info
 
-    def read(self, size: int = -1) -> bytes:
-        """Return up to `size` bytes."""
-        while len(self._buffer) < size:
-            chunk = next(self._chunks, b"")
-            if not chunk:
-                break
-            self._received += len(chunk)
-            if self._received > SNAPSHOT_BYTES:
-                raise OverflowError(f"the work folder holds more than {SNAPSHOT_BYTES >> 20} MB")
-            self._buffer += chunk
-        data = self._buffer[:size]
-        self._buffer = self._buffer[size:]
-        return data
+    buffer = io.BytesIO()
+    with tempfile.TemporaryDirectory(prefix="lmrbench-box-") as place:
+        write_files(files, Path(place))
+        with tarfile.open(fileobj=buffer, mode="w") as tar:
+            for path in sorted(Path(place).iterdir()):
+                tar.add(path, path.name, filter=set_owner)
+    return buffer.getvalue()
 
 
 def _extract(tar: tarfile.TarFile, folder: Path) -> dict[str, str]:
@@ -307,21 +304,26 @@ def _extract(tar: tarfile.TarFile, folder: Path) -> dict[str, str]:
         if number > 2 * FILES:  # a file can have many names
             raise OverflowError(f"more than {FILES:,} files and folders")
         # All names begin with that of the work folder.
-        member.name = name = member.name.partition("/")[2]
+        member.name = member.name.partition("/")[2]
         member.linkname = member.linkname.partition("/")[2]
-        if not name or any(str(parent) in left_out for parent in Path(name).parents):
-            continue
-        try:
-            reason = _obstacle(member, folder)
-            if not reason:
-                tar.extract(member, folder, filter="data")
-        except (LoadError, UnicodeError, tarfile.FilterError):
-            reason = "an unsafe name"
-        except OSError as error:
-            reason = str(error.strerror)
-        if reason:
-            left_out[name] = reason
+        if member.name and not left_out.keys() & set(map(str, Path(member.name).parents)):
+            reason = _extract_member(tar, member, folder)
+            if reason:
+                left_out[member.name] = reason
     return left_out
+
+
+def _extract_member(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> str:
+    """Extract an entry, or return why it is left out."""
+    try:
+        reason = _obstacle(member, folder)
+        if not reason:
+            tar.extract(member, folder, filter="data")
+    except (LoadError, UnicodeError, tarfile.FilterError):
+        return "an unsafe name"
+    except OSError as error:
+        return str(error.strerror)
+    return reason
 
 
 def _obstacle(member: tarfile.TarInfo, folder: Path) -> str:
