@@ -22,7 +22,6 @@ import json
 import os
 import tempfile
 import zipfile
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -94,34 +93,33 @@ def export_harbor(settings: HarborSettings, progress: Progress | None = None) ->
     progress.start(len(rows))
     # Inside the folder, because the user may stand in it.
     with tempfile.TemporaryDirectory(dir=out, prefix=".") as staging:
-        folder = Path(staging)
-        for row in rows:
-            files = harbor_task(row, track=settings.track, network=settings.network)
-            write_files(files, folder / row["instance_id"])
-            progress.step(configuration_of(row).name)
-        registry = json.dumps(_registry(rows), indent=1)
-        (folder / "registry.json").write_text(registry + "\n", encoding="utf-8")
-        for path in sorted(folder.iterdir()):
+        _write_tasks(rows, settings, Path(staging), progress)
+        for path in sorted(Path(staging).iterdir()):
             os.replace(path, out / path.name)
     return [row["instance_id"] for row in rows]
 
 
+def _write_tasks(
+    rows: Sequence[DatasetRow], settings: HarborSettings, folder: Path, progress: Progress
+) -> None:
+    for row in rows:
+        files = harbor_task(row, track=settings.track, network=settings.network)
+        write_files(files, folder / row["instance_id"])
+        progress.step(configuration_of(row).name)
+    registry = json.dumps(_registry(rows), indent=1)
+    (folder / "registry.json").write_text(registry + "\n", encoding="utf-8")
+
+
 def _registry(rows: Sequence[DatasetRow]) -> list[dict[str, Any]]:
     """Return Harbor's index: a dataset for each configuration."""
-    names = defaultdict(list)
+    datasets: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
-        config = configuration_of(row).name
-        names[config, row["benchmark_version"]].append(row["instance_id"])
-    registry = []
-    for config, version in sorted(names):
-        dataset = {
-            "name": config,
-            "version": version,
-            "description": f"LMR-Bench, configuration {config}",
-            "tasks": [{"name": name, "path": name} for name in names[config, version]],
-        }
-        registry.append(dataset)
-    return registry
+        config, version = key = configuration_of(row).name, row["benchmark_version"]
+        description = f"LMR-Bench, configuration {config}"
+        empty = {"name": config, "version": version, "description": description, "tasks": []}
+        name = row["instance_id"]
+        datasets.setdefault(key, empty)["tasks"].append({"name": name, "path": name})
+    return [dataset for _, dataset in sorted(datasets.items())]
 
 
 def _rows(settings: HarborSettings) -> list[DatasetRow]:
@@ -144,20 +142,24 @@ def harbor_task(
     workspace = workspace_files(row, track=track, has_network=network == "public")
     instruction = f"Your workspace is `{WORKDIR}`.\n\n".encode() + workspace[TASK].data
     files = {
-        "task.toml": File(_toml(_task(row, track, network)).encode()),
+        "task.toml": _file(_toml(_task(row, track, network))),
         "instruction.md": File(instruction),
-        "environment/Dockerfile": File(_ENVIRONMENT.format(image=image).encode()),
-        "tests/Dockerfile": File(_TESTS.format(image=image).encode()),
-        "tests/test.sh": File(_TEST_SH.encode(), executable=True),
+        "environment/Dockerfile": _file(_ENVIRONMENT.format(image=image)),
+        "tests/Dockerfile": _file(_TESTS.format(image=image)),
+        "tests/test.sh": _file(_TEST_SH, executable=True),
         "tests/harness.zip": File(_harness_zip()),
         f"tests/{ROW}": File(row_bytes(row)),
-        "solution/solve.sh": File(_SOLVE_SH.encode(), executable=True),
+        "solution/solve.sh": _file(_SOLVE_SH, executable=True),
     }
     for name, file in workspace.items():
         files[f"environment/workspace/{name}"] = file
     for name, text in golden_files_of(row).items():
-        files[f"solution/files/{name}"] = File(text.encode())
+        files[f"solution/files/{name}"] = _file(text)
     return files
+
+
+def _file(text: str, *, executable: bool = False) -> File:
+    return File(text.encode(), executable)
 
 
 def _task(row: DatasetRow, track: str, network: str) -> dict[str, Any]:
@@ -224,17 +226,21 @@ def _harness_zip() -> bytes:
 
     Equal code gives equal bytes.
     """
-    modules = {}
-    for package_name in ("lmrbench", "lmrbench_data", "lmrbench_evaluate"):
-        package = Path(str(importlib.import_module(package_name).__file__)).resolve().parent
-        for path in package.rglob("*.py"):
-            if path.relative_to(package).parts[0] not in _DATA:
-                modules[path.relative_to(package.parent).as_posix()] = path
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for name, path in sorted(modules.items()):
+        for name, path in sorted(_modules().items()):
             info = zipfile.ZipInfo(name, _EPOCH)
             info.create_system = _UNIX
             info.external_attr = _FILE_MODE
             archive.writestr(info, path.read_bytes(), zipfile.ZIP_DEFLATED, 9)
     return buffer.getvalue()
+
+
+def _modules() -> dict[str, Path]:
+    modules = {}
+    for name in ("lmrbench", "lmrbench_data", "lmrbench_evaluate"):
+        package = Path(str(importlib.import_module(name).__file__)).resolve().parent
+        for path in package.rglob("*.py"):
+            if path.relative_to(package).parts[0] not in _DATA:
+                modules[path.relative_to(package.parent).as_posix()] = path
+    return modules

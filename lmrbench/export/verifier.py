@@ -115,11 +115,16 @@ def rewards(row: DatasetRow, verdict: Verdict) -> dict[str, float]:
     if configuration.has_contract:
         numbers["robust"] = float(verdict.status is Status.PASSED)
     if configuration.is_altered:
-        facts = {"choices": verdict.choices, "searches_table": verdict.searches_table}
-        readings = [choice["reading"] for choice in counted_choices(facts)]
-        for reading in (STATED, PUBLISHED):
-            numbers[reading] = _share(readings.count(reading), len(readings))
+        numbers |= _shares_of_choices(verdict)
     return numbers
+
+
+def _shares_of_choices(verdict: Verdict) -> dict[str, float]:
+    facts = {"choices": verdict.choices, "searches_table": verdict.searches_table}
+    readings = [choice["reading"] for choice in counted_choices(facts)]
+    return {
+        reading: _share(readings.count(reading), len(readings)) for reading in (STATED, PUBLISHED)
+    }
 
 
 def _share(hits: int, total: int) -> float:

@@ -163,14 +163,9 @@ def _obstacle(name: str, facts: os.stat_result, *, is_new: bool) -> str:
     kind = stat.S_IFMT(facts.st_mode)
     if kind not in (stat.S_IFREG, stat.S_IFDIR):
         return _KINDS.get(kind, "a device")
-    try:
-        check_path(name)
-    except (LoadError, UnicodeError):
-        return "an unsafe name"
-    if " /" in name or "/ " in f"/{name}":
-        return "a name that a patch cannot state"
-    if name.count("/") >= MAX_PATCHED_DEPTH:
-        return f"below more than {MAX_PATCHED_DEPTH} folders"
+    problem = _name_problem(name)
+    if problem:
+        return problem
     is_optional = is_new and kind == stat.S_IFREG and not name.endswith(IMPORTED)
     if is_optional and facts.st_size > MAX_PATCH_BYTES:
         return f"larger than {MAX_PATCH_BYTES:,} bytes"
@@ -234,6 +229,18 @@ def answer_of(before: Files, left: LeftFiles) -> Answer:
     lines = [f"{one_line(name)[:100]} ({why})" for name, why in sorted(left.left_out.items())]
     problem = too_large("model_patch", patch)
     return Answer("" if problem else patch, tuple(lines[:MAX_NAMED]), problem)
+
+
+def _name_problem(name: str) -> str:
+    try:
+        check_path(name)
+    except (LoadError, UnicodeError):
+        return "an unsafe name"
+    if " /" in name or "/ " in f"/{name}":
+        return "a name that a patch cannot state"
+    if name.count("/") >= MAX_PATCHED_DEPTH:
+        return f"below more than {MAX_PATCHED_DEPTH} folders"
+    return ""
 
 
 def _diff(before: Files, left: LeftFiles, place: Path) -> str:

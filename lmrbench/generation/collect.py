@@ -42,21 +42,19 @@ def collect_rows(
     made = []
     for folder in folders:
         instance, track = read_marker(folder)
-        if instance not in rows:
-            problem = (
-                f"the dataset has no instance {instance!r}; name the one that it was made from"
-            )
-            raise InputError(f"{folder}: {problem}")
         check_track(track)
-        answer = _answer(folder, rows[instance])
+        answer = _answer(folder, rows, instance)
         key = AnswerKey(instance, model, setting, track, sample + numbers[instance, track])
         made.append(answer.as_row(key, answer.as_metadata()))
         numbers[instance, track] += 1
     return made
 
 
-def _answer(folder: Path, row: DatasetRow) -> Answer:
-    before = read_archive(row["repo_archive"])
+def _answer(folder: Path, rows: Mapping[str, DatasetRow], instance: str) -> Answer:
+    if instance not in rows:
+        problem = f"the dataset has no instance {instance!r}; name the one that it was made from"
+        raise InputError(f"{folder}: {problem}")
+    before = read_archive(rows[instance]["repo_archive"])
     try:
         return answer_of(before, read_folder(before, folder / REPO))
     except TooMuchError as error:

@@ -1,5 +1,6 @@
 """The paper as text for a prompt or a workspace: our summary, or the text of the authors' PDF."""
 
+import contextlib
 import hashlib
 
 from lmrbench_data.base.configurations import configuration_of
@@ -49,9 +50,8 @@ def _pdf_text(row: DatasetRow, pages: str) -> str:
         raise InputError(f"{instance}: its PDF is missing; run {how}")
     name = hashlib.sha256(f"{sha256} {PARSER} {pages}".encode()).hexdigest()
     cached = cache_folder() / "papers" / "parsed" / f"{name}.txt"
-    try:
+    with contextlib.suppress(OSError, ValueError):
         return cached.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        text = parse_pdf(store.path(key), pages)
+    text = parse_pdf(store.path(key), pages)
     write_atomically(cached, text)
     return text

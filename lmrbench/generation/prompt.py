@@ -152,9 +152,12 @@ def _ever_shorter(parts: Parts) -> Iterator[Parts]:
         *code, (name, _) = parts.code
         parts = replace(parts, code=tuple(code), cut=(*parts.cut, f"file {name}"))
         yield parts
+    if parts.paper:
+        yield from _without_paper(parts)
+
+
+def _without_paper(parts: Parts) -> Iterator[Parts]:
     whole = parts.paper
-    if not whole:
-        return
     for tenths in reversed(range(10)):
         paper = whole[: len(whole) * tenths // 10]
         if paper:
@@ -166,12 +169,8 @@ def _ever_shorter(parts: Parts) -> Iterator[Parts]:
 
 def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
     sections = _sections(configuration_of(row).prompt)
-    texts = dict(parts.goals)
-    goals = []
-    for name, functions in goals_of(row).items():
-        goals.append((name, functions, _fenced(texts.get(name, ""), name)))
     user = sections["user"].render(
-        goals=goals,
+        goals=_goals(row, dict(parts.goals)),
         shows_goals=bool(parts.goals),
         paper_title=row["paper_title"],
         paper=parts.paper,
@@ -185,6 +184,14 @@ def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
     system = {"role": "system", "content": sections["system"].render()}
     messages = (system, {"role": "user", "content": user.strip()})
     return Prompt(messages, parts.cut, can_be_cut=bool(parts.code or parts.paper))
+
+
+def _goals(row: DatasetRow, texts: Mapping[str, str]) -> list[tuple[str, list[str], str]]:
+    """Return path, functions and fenced text of each goal file."""
+    goals = []
+    for path, functions in goals_of(row).items():
+        goals.append((path, functions, _fenced(texts.get(path, ""), path)))
+    return goals
 
 
 def _fenced(text: str, name: str) -> str:

@@ -21,7 +21,7 @@ from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.base.text import one_line, plural
 from lmrbench_data.chat.budget import Tokens
 from lmrbench_data.chat.client import ChatClient, Completion, RequestError, tool_problem
-from lmrbench_data.chat.jobs import do_jobs
+from lmrbench_data.chat.jobs import Job, do_jobs
 from lmrbench_data.chat.refusals import Cause
 from lmrbench_data.dataset.rows import DatasetRow, check_contracts, choose_rows
 from lmrbench_evaluate.predictions.prediction import AnswerKey, Prediction
@@ -102,15 +102,18 @@ class _Sampling:
         """Ask for the missing answers."""
         self._check_earlier()
         budget = self.client.budget = self.log.budget(self.settings, self.model)
-        missing = self.log.missing(self.rows, self.settings.samples, self.names)
-        self.summary.kept = self.settings.samples * len(self.rows) - len(missing)
-        if missing:
-            _log.info("%s: %s", self.settings.model, self._extent([row for row, _ in missing]))
-        jobs = [functools.partial(self._answer, row, key) for row, key in missing]
+        jobs = self._missing_jobs()
         do_jobs(jobs, self.client, self.summary, self.settings.workers, progress)
         without_row = max(0, budget.unknown - self.log.spent[self.model].unknown)
         self.summary.unknown_costs = self.log.unknown_costs + without_row
         return self.summary
+
+    def _missing_jobs(self) -> list[Job]:
+        missing = self.log.missing(self.rows, self.settings.samples, self.names)
+        self.summary.kept = self.settings.samples * len(self.rows) - len(missing)
+        if missing:
+            _log.info("%s: %s", self.settings.model, self._extent([row for row, _ in missing]))
+        return [functools.partial(self._answer, row, key) for row, key in missing]
 
     def _check_earlier(self) -> None:
         """Check that earlier answers had the same settings, instances and prompts."""

@@ -73,10 +73,7 @@ def write_workspace(row: DatasetRow, folder: Path, *, track: str = "paper") -> P
     made = folder / REPO if folder.exists() else folder
     try:
         repo = unpack(row, folder / REPO)
-        message = f"{row['repo_name']}, {configuration_of(row).masked} masked"
-        run_git(repo, "init", "--quiet", "--initial-branch=main", "--template=")
-        run_git(repo, "add", "--all", "--force")
-        run_git(repo, "commit", "--quiet", "--no-verify", "--message", message)
+        _commit(repo, f"{row['repo_name']}, {configuration_of(row).masked} masked")
         (folder / TASK).write_bytes(task.encode())
         (folder / "paper.md").write_bytes(row["paper_text"].encode())
         facts = {"instance_id": row["instance_id"], "track": track, "row_sha256": row["row_sha256"]}
@@ -85,6 +82,13 @@ def write_workspace(row: DatasetRow, folder: Path, *, track: str = "paper") -> P
         shutil.rmtree(made, ignore_errors=True)
         raise
     return folder
+
+
+def _commit(repo: Path, message: str) -> None:
+    """Make a git repository with one commit."""
+    run_git(repo, "init", "--quiet", "--initial-branch=main", "--template=")
+    run_git(repo, "add", "--all", "--force")
+    run_git(repo, "commit", "--quiet", "--no-verify", "--message", message)
 
 
 def task_text(row: DatasetRow, track: str, *, has_git: bool, has_network: bool = False) -> str:

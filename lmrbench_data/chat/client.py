@@ -223,7 +223,7 @@ class ChatClient:
     def _check_tokens(
         self, tokens: Tokens | None, messages: Sequence[Message], options: Options
     ) -> str:
-        """Compare the counted tokens with the request, and warn of a limit or prompt not obeyed.
+        """Compare the counted tokens with the request, and warn if its limit was ignored.
 
         Returns:
             The numbers of tokens sent and read, if the server read far fewer; else nothing.
@@ -234,6 +234,9 @@ class ChatClient:
         name = LIMITS[0] if options[LIMITS[0]] else LIMITS[1]
         if self.is_limit_ignored(tokens, name, limit):
             self._options = {**self._options, LIMITS[0]: None, LIMITS[1]: limit}
+        return self._cut_prompt(tokens, messages)
+
+    def _cut_prompt(self, tokens: Tokens, messages: Sequence[Message]) -> str:
         characters = sum(len(message["content"]) for message in messages)
         sent = round(characters / CHARACTERS_PER_TOKEN)
         if sent < _MIN_ESTIMATE or tokens.question >= sent * _LEAST_READ:
@@ -275,13 +278,12 @@ class ChatClient:
             return InfraError(f"no server answers at {self.server} ({message})")
         if cause is Cause.CREDIT:
             return InfraError(f"the account has no credit left: {message}")
-        server = f"the server {self.server}"
         if cause is Cause.LIMIT:
-            problem = f"{server} does not take {self.endpoint.max_tokens}: {message}"
-            return ArgumentError("max_tokens", problem)
+            refused = f"the server {self.server} does not take {self.endpoint.max_tokens}"
+            return ArgumentError("max_tokens", f"{refused}: {message}")
         hint = self._hint(reply.status, cause)
         if hint:
-            return InputError(f"{server} {hint}: {message}")
+            return InputError(f"the server {self.server} {hint}: {message}")
         is_reached = cause is Cause.LENGTH or (cause is not None and self.answers_others)
         return RequestError(message, reached=is_reached, cause=cause, is_billed=reply.is_billed)
 

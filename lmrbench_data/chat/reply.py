@@ -124,18 +124,23 @@ def _read_success(reply: Reply) -> Reply:
     """Look for the answer in a reply of status 200."""
     choice = get(reply.body, "choices", 0)
     error = get(reply.body, "error")
-    failed = get(choice, "error")
-    if _is_answer(choice) and not (error or failed):
-        reply = replace(reply, is_billed=True)
-        reason = choice.get("finish_reason")
-        if ending(reason) is not Ending.GAVE_UP:
-            return reply
+    if not _is_answer(choice) or error or choice.get("error"):
+        return _read_refusal(reply)
+    reply = replace(reply, is_billed=True)
+    reason = choice.get("finish_reason")
+    if ending(reason) is Ending.GAVE_UP:
         problem = f"the answer ended with an error: finish_reason {reason}"
         return replace(reply, status=502, problem=problem)
-    is_completion = isinstance(get(reply.body, "choices"), list) and not error
-    reply = replace(reply, is_billed=bool(is_completion or get(reply.body, "usage")))
+    return reply
+
+
+def _read_refusal(reply: Reply) -> Reply:
+    """Return the problem of a reply of status 200 without an answer."""
+    body = reply.body
+    is_completion = isinstance(get(body, "choices"), list) and not get(body, "error")
+    reply = replace(reply, is_billed=bool(is_completion or get(body, "usage")))
     kind = "the server's answer is not a chat completion"
-    if failed:
+    if get(body, "choices", 0, "error"):
         kind = "the answer ended with an error"
     if reply.response.text.lstrip().startswith("<"):
         problem = f"{kind} but a web page (the address often ends in /v1)"

@@ -79,12 +79,7 @@ def run_agent(
     rows = choose_rows(rows, settings.instances)[: settings.limit]
     check_contracts(rows, settings.track)
     with AnswerLog.open(settings.out / PREDICTIONS) as log, DockerSandbox() as sandbox:
-        run = _AgentRun(settings, agent, log, sandbox)
-        run.check()
-        run.all(rows, progress or Progress())
-        run.summary.close(run.budget)
-        run.summary.unknown_costs = log.unknown_costs
-    return run.summary
+        return _AgentRun(settings, agent, log, sandbox).run(rows, progress or Progress())
 
 
 @dataclass
@@ -99,42 +94,41 @@ class _AgentRun:
     def __post_init__(self) -> None:
         settings = self.settings
         self.summary = AgentSummary()
-        self.names = (
-            model_name(settings.name or settings.model),
-            f"agent:{self.agent.name}",
-            settings.track,
-        )
+        model = model_name(settings.name or settings.model)
+        self.names = (model, f"agent:{self.agent.name}", settings.track)
         self.request = {**settings.request(), "agent_files": self.agent.files_sha256}
-        self.budget = self.log.budget(settings, self.names[0])
+        self.budget = self.log.budget(settings, model)
         self._endpoint = Endpoint(**settings.model_dump(include=set(Endpoint.model_fields)))
         self._called_off = threading.Event()
         self._failures = Failures()
+        self._images: dict[str, str] = {}
 
-    def check(self) -> None:
+    def run(self, rows: Sequence[DatasetRow], progress: Progress) -> AgentSummary:
+        """Make the missing rows, several at a time; only this thread writes."""
+        self._check_earlier()
+        self._prepare_images(rows)
+        jobs = self.log.missing(rows, self.settings.samples, self.names)
+        self.summary.kept = self.settings.samples * len(rows) - len(jobs)
+        progress.start(len(jobs))
+        workers = self.settings.workers
+        done = run_jobs(jobs, self._answer, workers, stop=self._call_off, go_on=self._may_start)
+        with contextlib.closing(done):
+            for (_, key), future in done:
+                progress.step(self._take(future, f"{key.instance_id}, sample {key.sample}"))
+        self.summary.close(self.budget)
+        self.summary.unknown_costs = self.log.unknown_costs
+        return self.summary
+
+    def _check_earlier(self) -> None:
         """Check that the rows of the file come from this agent with these settings."""
         if any(key[1:4] != self.names for key in self.log.keys):
             problem = "holds rows of another model, agent or track; choose another"
             raise ArgumentError("out", f"{self.settings.out}: {problem}")
         self.log.check_request(self.names, self.request)
 
-    def all(self, rows: Sequence[DatasetRow], progress: Progress) -> None:
-        """Make the missing rows, several at a time; only this thread writes."""
-        tags = sorted({row["docker_image"] for row in rows})
-        images = {tag: self.agent.image(self.sandbox, tag) for tag in tags}
-        jobs = self.log.missing(rows, self.settings.samples, self.names)
-        self.summary.kept = self.settings.samples * len(rows) - len(jobs)
-        progress.start(len(jobs))
-
-        def work(job: tuple[DatasetRow, AnswerKey]) -> dict[str, Any]:
-            row, key = job
-            return self._answer(row, key, images[row["docker_image"]])
-
-        done = run_jobs(
-            jobs, work, self.settings.workers, stop=self._call_off, go_on=self._may_start
-        )
-        with contextlib.closing(done):
-            for (_, key), future in done:
-                progress.step(self._take(future, f"{key.instance_id}, sample {key.sample}"))
+    def _prepare_images(self, rows: Sequence[DatasetRow]) -> None:
+        for tag in sorted({row["docker_image"] for row in rows}):
+            self._images[tag] = self.agent.image(self.sandbox, tag)
 
     def _call_off(self) -> None:
         self._called_off.set()
@@ -146,39 +140,40 @@ class _AgentRun:
 
     def _take(self, future: Future[dict[str, Any]], label: str) -> str:
         """Write the row of an agent; return the label."""
-        summary = self.summary
         try:
             row = future.result()
-        except RunEndedError as error:
-            summary.stopped = summary.stopped or str(error)
-            return "error"
         except (InfraError, OSError) as error:  # an agent's files never raise here
-            summary.fail(f"{label}: {error}")
-            if self._failures.note(failed=True):
-                summary.stopped = f"{GIVE_UP_AFTER} tries in a row failed ({error})"
-            _log.info("%s: %s", label, error)
+            self._fail(label, error)
             return "error"
         self._failures.note(failed=False)
         self.log.write(row)
-        summary.count(row)
-        facts = row["metadata"]
-        what = "a patch" if row["model_patch"] else facts.get("problem", "nothing changed")
-        steps = plural(facts["steps"], "step")
-        duration = f"{facts['duration_s']:.0f} s"
-        _log.info("%s: %s, %s, %s, %s", label, facts["exit_status"], what, steps, duration)
+        self.summary.count(row)
+        _log.info("%s: %s", label, _describe(row))
         return "done" if row["model_patch"] else "unchanged"
 
-    def _answer(self, row: DatasetRow, key: AnswerKey, image: str) -> dict[str, Any]:
+    def _fail(self, label: str, error: Exception) -> None:
+        summary = self.summary
+        if isinstance(error, RunEndedError):
+            summary.stopped = summary.stopped or str(error)
+            return
+        summary.fail(f"{label}: {error}")
+        if self._failures.note(failed=True):
+            summary.stopped = f"{GIVE_UP_AFTER} tries in a row failed ({error})"
+        _log.info("%s: %s", label, error)
+
+    def _answer(self, job: tuple[DatasetRow, AnswerKey]) -> dict[str, Any]:
         """Have the agent work on an instance; return its row, InfraError if it has no answer."""
+        row, key = job
         started = time.monotonic()
         name = f"{key.instance_id}-{key.sample}"
         records = _new_folder(self.settings.out / TRAJECTORIES / name)
-        budget_s = self.settings.cpu_budget or row.get("cpu_budget_s")
+        image = self._images[row["docker_image"]]
         relay = Relay(self._endpoint, self.budget, self.settings.max_steps)
         with (
             contextlib.closing(relay),
             open_box(self.sandbox, image, self.settings.timeout_s) as box,
         ):
+            budget_s = self.settings.cpu_budget or row.get("cpu_budget_s")
             box.put(WORK, self._workspace(row, budget_s))
             meter = CpuMeter(box, budget_s, lambda: relay.fatal)
             ending = self._work(box, relay, meter, records)
@@ -187,14 +182,12 @@ class _AgentRun:
             "request": self.request,
             **relay.usage.as_metadata(),
             "duration_s": round(time.monotonic() - started, 3),
-            "cpu_s": round(meter.used_s, 3),
+            **meter.as_metadata(),
             "exit_status": ending,
             "image": image,
             "answered_at": now(),
             **answer.as_metadata(),
         }
-        if budget_s:
-            metadata["cpu_budget_s"] = budget_s
         return answer.as_row(key, metadata)
 
     def _workspace(self, row: DatasetRow, budget_s: int | None) -> dict[str, File]:
@@ -221,6 +214,13 @@ class _AgentRun:
         if ending == TIME_LIMIT:
             return TIME_LIMIT
         return relay.limit or ending
+
+
+def _describe(row: Mapping[str, Any]) -> str:
+    facts = row["metadata"]
+    what = "a patch" if row["model_patch"] else facts.get("problem", "nothing changed")
+    steps = plural(facts["steps"], "step")
+    return f"{facts['exit_status']}, {what}, {steps}, {facts['duration_s']:.0f} s"
 
 
 def _new_folder(path: Path) -> Path:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lmrbench_data.chat.refusals import LIMITS
+
 #: Bytes of a request: a full context window of text.
 MAX_REQUEST_BYTES = 4 * 2**20
 #: Objects and lists in a request: parsed, each takes up to a hundred times its bytes.
@@ -83,9 +85,8 @@ def _check_chat(request: Request) -> Request:
     if request.pop("n", 1) != 1:
         raise NotAllowedError(_ONE_ANSWER.format(request["model"]))
     _check_tools(request.get("tools", []), request.get("tool_choice", "auto"))
-    for name in ("max_completion_tokens", "max_tokens"):
-        if type(request.get(name, 1)) is not int:
-            raise NotAllowedError("the token limit must be a number")
+    if any(type(request.get(name, 1)) is not int for name in LIMITS):
+        raise NotAllowedError("the token limit must be a number")
     request["messages"] = [_message(message) for message in messages]
     if request.get("stream"):
         request["stream_options"] = {"include_usage": True}
@@ -107,20 +108,11 @@ def _is_function(value: Any) -> bool:
 
 
 def _message(message: Any) -> Request:
-    """Return the message to send on.
-
-    One of the assistant keeps all fields, because servers expect signatures and reasoning back.
-    """
+    """Return the message to send on."""
     if not isinstance(message, dict) or message.get("role") not in _ROLES:
         raise NotAllowedError("each message must be an object with a role")
-    sent: Request = message
     if message["role"] == "assistant":
-        # LiteLLM moves there what the server sent beside the content.
-        moved = message.get("provider_specific_fields")
-        if isinstance(moved, dict):
-            sent = {**moved, **message}
-        _check_parts(sent.get("content"))
-        return sent
+        return _assistant_message(message)
     content = message.get("content")
     parts = _check_parts(content)
     if parts:
@@ -130,6 +122,16 @@ def _message(message: Any) -> Request:
         if message.get(name) is not None:
             sent[name] = message[name]
     return sent
+
+
+def _assistant_message(message: Request) -> Request:
+    """Return all fields, because servers expect signatures and reasoning back."""
+    # LiteLLM moves there what the server sent beside the content.
+    moved = message.get("provider_specific_fields")
+    if isinstance(moved, dict):
+        message = {**moved, **message}
+    _check_parts(message.get("content"))
+    return message
 
 
 def _check_parts(content: Any) -> list[Any]:

@@ -273,6 +273,13 @@ class CpuMeter:
                 with contextlib.suppress(InfraError):  # it is tried again
                     self._box.stop(or_kill=True)
 
+    def as_metadata(self) -> dict[str, Any]:
+        """Return the keys of a row's metadata."""
+        facts = {"cpu_s": round(self.used_s, 3)}
+        if self._budget_s:
+            facts["cpu_budget_s"] = self._budget_s
+        return facts
+
     def _measure(self) -> None:
         with contextlib.suppress(InfraError):
             self.used_s = max(self.used_s, self._box.cpu_seconds())

@@ -34,11 +34,11 @@ class InstalledAgent(Agent):
 
     def work(self, job: Job) -> str:
         """Run it to its end; its records become trajectory.jsonl, its log output.log."""
-        program = PROGRAMS[self.name]
-        source = Path(__file__).with_name(program).read_bytes()
-        job.box.put(AGENT, {program: File(source)}, owner=0)
+        program = Path(__file__).with_name(PROGRAMS[self.name])
+        job.box.put(AGENT, {program.name: File(program.read_bytes())}, owner=0)
         options = {"model": job.relay.model, "base_url": URL, "max_steps": job.max_steps}
-        command = [f"/opt/{self.name}/bin/python", "-I", f"{AGENT}/{program}", json.dumps(options)]
+        python = f"/opt/{self.name}/bin/python"
+        command = [python, "-I", f"{AGENT}/{program.name}", json.dumps(options)]
         with (job.trajectory / TRAJECTORY).open("wb", buffering=0) as records:
             status = job.execute(self.name, command, output_bytes=_OUTPUT_BYTES, stdout=records)
         return TIME_LIMIT if status is None else _ENDINGS.get(status, f"exit {status}")

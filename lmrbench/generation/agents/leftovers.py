@@ -37,19 +37,23 @@ def take_leftovers(box: Box, before: Mapping[str, File], records: Path) -> Answe
             unreadable content in it is the agent's doing.
     """
     with tempfile.TemporaryDirectory(prefix="lmrbench-left-") as place:
-        work = Path(place)
-        try:
-            lost = box.copy_out(work)
-            answer = answer_of(before, read_folder(before, work / REPO, _in_repo(lost)))
-        except (OverflowError, TooMuchError) as error:
-            answer = Answer(problem=one_line(error))
-        except Exception as error:
-            if not box.is_there():
-                raise InfraError(f"copying out of the container: {one_line(error)}") from error
-            _log.warning("what an agent left cannot be read", exc_info=True)
-            answer = Answer(problem=f"what the agent left cannot be read ({one_line(error)[:200]})")
-        _keep_records(work / OWN_RECORDS, records)
+        answer = _answer(box, before, Path(place))
+        _keep_records(Path(place, OWN_RECORDS), records)
     return answer
+
+
+def _answer(box: Box, before: Mapping[str, File], work: Path) -> Answer:
+    """Copy the work folder out of the box, and compare its repository."""
+    try:
+        lost = box.copy_out(work)
+        return answer_of(before, read_folder(before, work / REPO, _in_repo(lost)))
+    except (OverflowError, TooMuchError) as error:
+        return Answer(problem=one_line(error))
+    except Exception as error:
+        if not box.is_there():
+            raise InfraError(f"copying out of the container: {one_line(error)}") from error
+        _log.warning("what an agent left cannot be read", exc_info=True)
+        return Answer(problem=f"what the agent left cannot be read ({one_line(error)[:200]})")
 
 
 def _in_repo(lost: Mapping[str, str]) -> dict[str, str]:

@@ -15,6 +15,13 @@ from typing import Any
 FINISHED, STEP_LIMIT, ERROR = 0, 4, 5
 #: Seconds for one command of the agent.
 COMMAND_S = 120
+ENVIRONMENT = {
+    "MSWEA_GLOBAL_CONFIG_DIR": "/tmp/mini-swe-agent",
+    "MSWEA_SILENT_STARTUP": "1",
+    "MSWEA_COST_TRACKING": "ignore_errors",
+    # It would ask the network for prices.
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+}
 
 
 def main() -> int:
@@ -22,13 +29,7 @@ def main() -> int:
     options = json.loads(sys.argv[1])
     records = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
-    os.environ |= {
-        "MSWEA_GLOBAL_CONFIG_DIR": "/tmp/mini-swe-agent",
-        "MSWEA_SILENT_STARTUP": "1",
-        "MSWEA_COST_TRACKING": "ignore_errors",
-        # It would ask the network for prices.
-        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-    }
+    os.environ |= ENVIRONMENT
     agent = make_agent(options)
     add_messages = agent.add_messages
 

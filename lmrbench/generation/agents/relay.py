@@ -30,11 +30,6 @@ GRACE_S = 2.0
 #: Repetitions of a request that is refused for no known cause, and seconds before each.
 _REPEATS = 2
 _PAUSE_S = 0.5
-#: What an agent is told of a refusal that it can act on: message and code.
-_ADVICE: Mapping[Cause | None, tuple[str, str]] = {
-    Cause.LENGTH: ("This model's maximum context length is exceeded.", "context_length_exceeded"),
-    Cause.FILTER: ("A content filter refused this request.", "content_filter"),
-}
 _RESPONSES = (
     "only chat completions are relayed, not /v1/responses; if this model takes tools without "
     "reasoning, add --body 'reasoning_effort=\"none\"', else choose another model, or serve it "
@@ -243,9 +238,8 @@ class Relay:
             return self._miss(reply.status, f"the server says {reason}", retry_after)
         self.failure = ""
         self.complaint = reason
-        if cause in _ADVICE:
-            return _refusal(400, *_ADVICE[cause])
-        return _refusal(reply.status, f"The server refused this request ({reply.status}).")
+        refused = f"The server refused this request ({reply.status})."
+        return _ADVICE.get(cause) or _refusal(reply.status, refused)
 
     async def _is_refused_for_good(self, dialect: Dialect) -> bool:
         """Ask what no agent wrote.
@@ -272,11 +266,10 @@ class Relay:
         limit = request.get(self._limit_name)
         if reply.tokens and self._rules.is_limit_ignored(reply.tokens, self._limit_name, limit):
             self._limit_name = LIMITS[1]
-        for event in reply.events:
-            error = get(event, "error")
-            if error:
-                message = self._rules.clean(str(get(error, "message") or error))
-                return self._miss(502, f"the answer broke off: {message}")
+        error = next(filter(None, (get(event, "error") for event in reply.events)), None)
+        if error:
+            message = self._rules.clean(str(get(error, "message") or error))
+            return self._miss(502, f"the answer broke off: {message}")
         self.failure = ""
         self._has_answer = True
         self.usage.end_wait()
@@ -291,3 +284,12 @@ def _refusal(status: int, message: str, code: str = "relay") -> HttpAnswer:
 
 def _json(status: int, value: Any) -> HttpAnswer:
     return HttpAnswer(status, json.dumps(value).encode())
+
+
+#: What an agent is told of a refusal that it can act on.
+_ADVICE: Mapping[Cause | None, HttpAnswer] = {
+    Cause.LENGTH: _refusal(
+        400, "This model's maximum context length is exceeded.", "context_length_exceeded"
+    ),
+    Cause.FILTER: _refusal(400, "A content filter refused this request.", "content_filter"),
+}

@@ -27,10 +27,8 @@ _LEFT_OUT = (
 
 def main(home: Path, tools: list[str]) -> None:
     """Fill the folder; FOLDER/tools gets other programs, by their names."""
-    standard = Path(sysconfig.get_path("stdlib"))
-    library = home / "lib" / standard.name
-    shutil.copytree(standard, library, ignore=shutil.ignore_patterns(*_LEFT_OUT))
-    compileall.compile_dir(library, quiet=2)
+    copy_library(home)
+    (home / "bin").mkdir()
     programs = {home / "bin" / "python": Path(sys.executable).resolve()}
     for name in tools:
         programs[home / "tools" / name] = which(name)
@@ -38,11 +36,24 @@ def main(home: Path, tools: list[str]) -> None:
     for binary in [*programs.values(), *home.rglob("*.so"), *home.rglob("*.so.*")]:
         loader = copy_loaded(binary, home) or loader
     for start, program in programs.items():
-        start.parent.mkdir(exist_ok=True)
         copy = shutil.copy2(program, home / "bin" / f"{program.name}.elf")
         command = f'{home}/lib/{loader} --library-path {home}/lib --argv0 "$0" {copy}'
-        start.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
-        start.chmod(0o755)
+        write_start(start, command)
+
+
+def write_start(path: Path, command: str) -> None:
+    """Write a script that runs a command with its own arguments."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
+    path.chmod(0o755)
+
+
+def copy_library(home: Path) -> None:
+    """Copy and compile the standard library."""
+    standard = Path(sysconfig.get_path("stdlib"))
+    library = home / "lib" / standard.name
+    shutil.copytree(standard, library, ignore=shutil.ignore_patterns(*_LEFT_OUT))
+    compileall.compile_dir(library, quiet=2)
 
 
 def copy_loaded(binary: Path, home: Path) -> str:
