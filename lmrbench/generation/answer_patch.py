@@ -151,6 +151,18 @@ def read_folder(
     return left
 
 
+def _name_problem(name: str) -> str:
+    try:
+        check_path(name)
+    except (LoadError, UnicodeError):
+        return "an unsafe name"
+    if " /" in name or "/ " in f"/{name}":
+        return "a name that a patch cannot state"
+    if name.count("/") >= MAX_PATCHED_DEPTH:
+        return f"below more than {MAX_PATCHED_DEPTH} folders"
+    return ""
+
+
 def _is_fixed(name: str, file: File) -> bool:
     """Return whether no answer can remove a file of the masked repository."""
     if is_passed_over(name) or PurePosixPath(name).name == _ATTRIBUTES:
@@ -215,39 +227,33 @@ class Answer(NamedTuple):
         return answer.as_row()
 
 
-def answer_of(before: Files, left: LeftFiles) -> Answer:
-    """Compare the files that an agent left with the masked repository.
+def read_answer(before: Files, folder: Path, left_out: Mapping[str, str] | None = None) -> Answer:
+    """Compare the repository that an agent left in a folder with the masked repository.
+
+    Args:
+        left_out: entries that did not get into the folder, with the reasons.
 
     Raises:
         InfraError: git is missing.
     """
-    with tempfile.TemporaryDirectory(prefix="lmrbench-answer-") as place:
-        try:
-            patch = _diff(before, left, Path(place))
-        except GitError as error:
-            return Answer(problem=f"git cannot compare the changes ({error})")
+    try:
+        left = read_folder(before, folder, left_out)
+        with tempfile.TemporaryDirectory(prefix="lmrbench-answer-") as place:
+            patch = _diff(left, Path(place))
+    except TooMuchError as error:
+        return Answer(problem=one_line(error))
+    except GitError as error:
+        return Answer(problem=f"git cannot compare the changes ({error})")
     lines = [f"{one_line(name)[:100]} ({why})" for name, why in sorted(left.left_out.items())]
     problem = too_large("model_patch", patch)
     return Answer("" if problem else patch, tuple(lines[:MAX_NAMED]), problem)
 
 
-def _name_problem(name: str) -> str:
-    try:
-        check_path(name)
-    except (LoadError, UnicodeError):
-        return "an unsafe name"
-    if " /" in name or "/ " in f"/{name}":
-        return "a name that a patch cannot state"
-    if name.count("/") >= MAX_PATCHED_DEPTH:
-        return f"below more than {MAX_PATCHED_DEPTH} folders"
-    return ""
-
-
-def _diff(before: Files, left: LeftFiles, place: Path) -> str:
+def _diff(left: LeftFiles, place: Path) -> str:
     """Return the patch in git's format, without new files that .gitignore names."""
     git = empty_git_directory(place / "git")
-    old = _write_tree(before, place / "old", git)
-    _leave_out_ignored(before, left, place / "old", git)
+    old = _write_tree(left.before, place / "old", git)
+    _leave_out_ignored(left, place / "old", git)
     new = _write_tree(left.files, place / "new", git)
     patch = run_git(place / "new", "diff", *_PLAIN, old, new, directory=git)
     return patch.decode("utf-8", "replace")
@@ -260,9 +266,9 @@ def _write_tree(files: Files, folder: Path, git: Path) -> str:
     return run_git(folder, "write-tree", directory=git).decode().strip()
 
 
-def _leave_out_ignored(before: Files, left: LeftFiles, repo: Path, git: Path) -> None:
+def _leave_out_ignored(left: LeftFiles, repo: Path, git: Path) -> None:
     """Leave out new files that the masked repository's own .gitignore names."""
-    new = [name for name in left.files if name not in before]
+    new = [name for name in left.files if name not in left.before]
     # `./`, because git takes a name that begins with a colon for a pattern.
     stdin = "".join(f"./{name}\0" for name in new).encode()
     command = ("check-ignore", "--no-index", "-z", "--stdin")

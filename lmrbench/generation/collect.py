@@ -11,7 +11,7 @@ from lmrbench_data.loader import read_archive
 from lmrbench_evaluate.predictions.prediction import AnswerKey, check_track
 
 from .answer_log import AnswerLog, model_name
-from .answer_patch import Answer, TooMuchError, answer_of, read_folder
+from .answer_patch import Answer, read_answer
 from .workspace import REPO, read_marker
 
 
@@ -54,11 +54,7 @@ def _answer(folder: Path, rows: Mapping[str, DatasetRow], instance: str) -> Answ
     if instance not in rows:
         problem = f"the dataset has no instance {instance!r}; name the one that it was made from"
         raise InputError(f"{folder}: {problem}")
-    before = read_archive(rows[instance]["repo_archive"])
-    try:
-        return answer_of(before, read_folder(before, folder / REPO))
-    except TooMuchError as error:
-        return Answer(problem=str(error))
+    return read_answer(read_archive(rows[instance]["repo_archive"]), folder / REPO)
 
 
 def add_rows(path: Path, rows: Sequence[dict[str, Any]], *, replace: bool = False) -> int:

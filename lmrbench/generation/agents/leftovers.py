@@ -14,7 +14,7 @@ from lmrbench_data.base.errors import InfraError
 from lmrbench_data.base.text import one_line
 from lmrbench_data.loader import File
 
-from ..answer_patch import Answer, TooMuchError, answer_of, is_passed_over, read_folder
+from ..answer_patch import Answer, is_passed_over, read_answer
 from ..workspace import REPO
 from .box import Box
 
@@ -46,8 +46,8 @@ def _answer(box: Box, before: Mapping[str, File], work: Path) -> Answer:
     """Copy the work folder out of the box, and compare its repository."""
     try:
         lost = box.copy_out(work)
-        return answer_of(before, read_folder(before, work / REPO, _in_repo(lost)))
-    except (OverflowError, TooMuchError) as error:
+        return read_answer(before, work / REPO, _in_repo(lost))
+    except OverflowError as error:
         return Answer(problem=one_line(error))
     except Exception as error:
         if not box.is_there():
