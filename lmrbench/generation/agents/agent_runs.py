@@ -1,6 +1,7 @@
 """Run an agent on many instances, each in its own box; append each row at once; resume a run."""
 
 import contextlib
+import itertools
 import logging
 import threading
 import time
@@ -226,6 +227,7 @@ def _describe(row: Mapping[str, Any]) -> str:
 def _new_folder(path: Path) -> Path:
     """Make a folder; an earlier one, of a try that was stopped, is renamed."""
     if path.exists():
-        path.rename(path.with_name(f"{path.name}.old-{time.time_ns()}"))
+        names = (path.with_name(f"{path.name}.old-{number}") for number in itertools.count(1))
+        path.rename(next(name for name in names if not name.exists()))
     path.mkdir(parents=True)
     return path
