@@ -16,7 +16,6 @@ import pytest
 from lmrbench.generation.agents.agent_image import agent_image, find_agent_image
 from lmrbench.generation.agents.agent_runs import open_agent, run_agent
 from lmrbench.generation.agents.box import open_box
-from lmrbench.generation.agents.relay import Relay
 from lmrbench.generation.settings import AgentSettings
 from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
 from lmrbench_data.chat.budget import Budget, Price
@@ -24,7 +23,22 @@ from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.docker import PROCESS_LABEL
 from lmrbench_evaluate.sandbox.docker_client import connect
 from support import warm_cli
-from support.agents import ANSWER, DONE, EDIT, KEY, MODEL, PLAIN, READ, TRY, bash, built, calls, open_relay, solved
+from support.agents import (
+    ANSWER,
+    DONE,
+    EDIT,
+    KEY,
+    MODEL,
+    PLAIN,
+    READ,
+    TRY,
+    ask_relay,
+    bash,
+    built,
+    calls,
+    open_relay,
+    solved,
+)
 from support.command_line import PROGRAM
 from support.openai_server import Reply, Request, Server, completion
 from support.sandboxes import until
@@ -208,19 +222,15 @@ def test_account_without_credit_ends_the_run(run: Any, server: Server) -> None:
 
 
 def test_relay_enforces_model_and_limits(server: Server) -> None:
-    def ask(relay: Relay, **more: Any) -> int:
-        body = {"model": MODEL, "messages": [{"role": "user", "content": "x"}], **more}
-        return relay.answer("POST", "/v1/chat/completions", json.dumps(body).encode()).status
-
     relay = open_relay(server.base_url, max_steps=2)
-    assert ask(relay, model="dearer") == 400
+    assert ask_relay(relay, model="dearer").status == 400
     assert relay.answer("POST", "/v1/files", b"{}").status == 404
     assert relay.answer("GET", "/v1/models", b"").status == 200
     assert not server.requests
-    assert [ask(relay) for _ in range(3)] == [200, 200, 403]
+    assert [ask_relay(relay).status for _ in range(3)] == [200, 200, 403]
     assert (relay.limit, relay.usage.steps) == ("step_limit", 2)
     relay = open_relay(server.base_url, budget=Budget(0.003, Price(input_per_mtok=1.0, output_per_mtok=10.0)))
-    assert [ask(relay) for _ in range(3)] == [200, 200, 403]
+    assert [ask_relay(relay).status for _ in range(3)] == [200, 200, 403]
     assert relay.limit == "cost_limit"
     stream = Reply(
         body=b'data: {}\n\ndata: {"usage": {"prompt_tokens": 7, "completion_tokens": 3}}\n\ndata: [DONE]\n',
@@ -228,9 +238,9 @@ def test_relay_enforces_model_and_limits(server: Server) -> None:
     )
     server.script = [stream, *[Reply(302, {}, {"Location": "http://127.0.0.1:1/"})] * 2]
     relay = open_relay(server.base_url)
-    assert ask(relay, stream=True) == 200
+    assert ask_relay(relay, stream=True).status == 200
     assert relay.usage.tokens == (7, 3, 0)
-    assert (ask(relay), ask(relay)) == (302, 403)
+    assert (ask_relay(relay).status, ask_relay(relay).status) == (302, 403)
     assert "redirects to http://127.0.0.1:1/" in relay.fatal
 
 
@@ -239,8 +249,7 @@ def test_ignored_limit_is_sent_by_its_other_name_and_warned_of(
 ) -> None:
     server.judge = lambda request: Reply(body=completion("x", usage=(10, request.body.get("max_tokens", 5000))))
     relay = open_relay(server.base_url, max_tokens=900)
-    body = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "x"}]}).encode()
-    assert [relay.answer("POST", "/v1/chat/completions", body).status for _ in range(2)] == [200, 200]
+    assert [ask_relay(relay).status for _ in range(2)] == [200, 200]
     limits = [{name for name in request.body if name.startswith("max_")} for request in server.requests]
     assert limits == [{"max_completion_tokens"}, {"max_tokens"}]
     [warning] = caplog.messages
@@ -272,8 +281,7 @@ TOO_LONG = {"error": {"message": f"This model's maximum context length is 9 toke
 def test_error_of_the_server_stays_outside(server: Server, reply: Reply, status: int, code: str, reason: str) -> None:
     server.judge = lambda request: reply
     relay = open_relay(server.base_url)
-    body = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "x"}]}).encode()
-    answer = relay.answer("POST", "/v1/chat/completions", body)
+    answer = ask_relay(relay)
     assert (answer.status, json.loads(answer.body)["error"]["code"]) == (status, code)
     assert answer.retry_after == reply.headers.get("Retry-After", "")
     assert KEY.encode() not in answer.body
@@ -285,14 +293,13 @@ def test_error_of_the_server_stays_outside(server: Server, reply: Reply, status:
 def test_agent_cannot_end_the_run_by_what_it_asks(server: Server) -> None:
     """A firewall that dislikes its text, and an error that repeats it."""
     relay = open_relay(server.base_url)
-    body = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "x"}]}).encode()
     for status, error in ((403, "blocked by the firewall"), (400, "'my credit balance' is not a tool")):
         server.script = [Reply(status, {"error": {"message": error}})]
-        assert relay.answer("POST", "/v1/chat/completions", body).status == status
+        assert ask_relay(relay).status == status
         with pytest.raises(InfraError, match=error) as raised:
             relay.check()
         assert type(raised.value) is InfraError
-    assert relay.answer("POST", "/v1/chat/completions", body).status == 200
+    assert ask_relay(relay).status == 200
     relay.check()
 
 

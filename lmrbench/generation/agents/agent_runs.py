@@ -102,12 +102,12 @@ class _AgentRun:
         self._endpoint = Endpoint(**settings.model_dump(include=set(Endpoint.model_fields)))
         self._called_off = threading.Event()
         self._failures = Failures()
-        self._images: dict[str, str] = {}
 
     def run(self, rows: Sequence[DatasetRow], progress: Progress) -> AgentSummary:
         """Make the missing rows, several at a time; only this thread writes."""
         self._check_earlier()
-        self._prepare_images(rows)
+        tags = sorted({row["docker_image"] for row in rows})
+        self._images = {tag: self.agent.image(self.sandbox, tag) for tag in tags}
         jobs = self.log.missing(rows, self.settings.samples, self.names)
         self.summary.kept = self.settings.samples * len(rows) - len(jobs)
         progress.start(len(jobs))
@@ -126,10 +126,6 @@ class _AgentRun:
             problem = "holds rows of another model, agent or track; choose another"
             raise ArgumentError("out", f"{self.settings.out}: {problem}")
         self.log.check_request(self.names, self.request)
-
-    def _prepare_images(self, rows: Sequence[DatasetRow]) -> None:
-        for tag in sorted({row["docker_image"] for row in rows}):
-            self._images[tag] = self.agent.image(self.sandbox, tag)
 
     def _call_off(self) -> None:
         self._called_off.set()

@@ -60,14 +60,10 @@ class Job:
         log = self.trajectory / "output.log"
         log.write_bytes(output)
         if status and not self.relay.was_asked:
-            reason = f"exit {status}: {_last_line(output)}"
+            last = output.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            reason = f"exit {status}: {one_line(last)[:300]}"
             raise InfraError(f"{name} did not start ({reason}); see {log}")
         return status
-
-
-def _last_line(output: bytes) -> str:
-    text = output.decode("utf-8", "replace").strip()
-    return one_line(text.rpartition("\n")[2])[:300]
 
 
 class Agent(Protocol):

@@ -200,7 +200,8 @@ class Relay:
             if not reply.problem:
                 return self._take(reply, body)
             cause = self._rules.cause(reply)
-            if self._is_limit_refused(reply, body):
+            is_ours = self._max_tokens and LIMITS[0] in body
+            if is_ours and reply.refusal.first_named(LIMITS[:1]):
                 self._limit_name = LIMITS[1]  # older servers know the limit by its older name
             elif cause is Cause.UNKNOWN and repeats and not reply.is_billed:
                 await asyncio.sleep(_PAUSE_S)
@@ -217,11 +218,6 @@ class Relay:
         for name in LIMITS:
             limits.append(sent.pop(name, self._max_tokens))
         return {**sent, self._limit_name: min(limits)}
-
-    def _is_limit_refused(self, reply: Reply, request: Request) -> bool:
-        if not self._max_tokens or LIMITS[0] not in request:
-            return False
-        return bool(reply.refusal.first_named(LIMITS[:1]))
 
     async def _refuse(self, dialect: Dialect, reply: Reply, cause: Cause | None) -> HttpAnswer:
         """Return what the agent is told of a refusal."""
