@@ -114,12 +114,20 @@ def _registry(rows: Sequence[DatasetRow]) -> list[dict[str, Any]]:
     """Return Harbor's index: a dataset for each configuration."""
     datasets: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
-        config, version = key = configuration_of(row).name, row["benchmark_version"]
-        description = f"LMR-Bench, configuration {config}"
-        empty = {"name": config, "version": version, "description": description, "tasks": []}
-        name = row["instance_id"]
-        datasets.setdefault(key, empty)["tasks"].append({"name": name, "path": name})
-    return [dataset for _, dataset in sorted(datasets.items())]
+        config = configuration_of(row).name
+        version = row["benchmark_version"]
+        dataset = datasets.setdefault((config, version), _dataset(config, version))
+        dataset["tasks"].append({"name": row["instance_id"], "path": row["instance_id"]})
+    return [datasets[key] for key in sorted(datasets)]
+
+
+def _dataset(config: str, version: str) -> dict[str, Any]:
+    return {
+        "name": config,
+        "version": version,
+        "description": f"LMR-Bench, configuration {config}",
+        "tasks": [],
+    }
 
 
 def _rows(settings: HarborSettings) -> list[DatasetRow]:

@@ -72,12 +72,8 @@ def sample(
     rows = choose_rows(rows, settings.instances)[: settings.limit]
     check_contracts(rows, settings.track)
     settings.price()  # fails before any work
-    # Read now, so missing papers are reported before any request, and no paper is read twice.
-    papers = {
-        row["instance_id"]: paper_text(row, settings.paper, settings.paper_pages) for row in rows
-    }
     with AnswerLog.open(settings.out) as log:
-        return _Sampling(settings, rows, papers, log).run(progress)
+        return _Sampling(settings, rows, log).run(progress)
 
 
 @dataclass
@@ -86,7 +82,6 @@ class _Sampling:
 
     settings: SamplingSettings
     rows: Sequence[DatasetRow]
-    papers: Mapping[str, str]
     log: AnswerLog
 
     def __post_init__(self) -> None:
@@ -97,6 +92,11 @@ class _Sampling:
         self.names = (self.model, settings.label, settings.track)
         self.request = settings.request()
         self._prompts: dict[str, Prompt] = {}
+        # Read now, so missing papers are reported before any request, and no paper is read twice.
+        self._papers = {
+            row["instance_id"]: paper_text(row, settings.paper, settings.paper_pages)
+            for row in self.rows
+        }
 
     def run(self, progress: Progress | None) -> SamplingSummary:
         """Ask for the missing answers."""
@@ -201,7 +201,7 @@ class _Sampling:
                 row,
                 setting=settings.setting,
                 track=settings.track,
-                paper=self.papers[instance],
+                paper=self._papers[instance],
                 max_tokens=settings.max_prompt_tokens,
                 cuts=cuts,
             )

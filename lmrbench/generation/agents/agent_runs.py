@@ -164,12 +164,9 @@ class _AgentRun:
         started = time.monotonic()
         name = f"{key.instance_id}-{key.sample}"
         records = _new_folder(self.settings.out / TRAJECTORIES / name)
-        image = self._images[row["docker_image"]]
         relay = Relay(self._endpoint, self.budget, self.settings.max_steps)
-        with (
-            contextlib.closing(relay),
-            open_box(self.sandbox, image, self.settings.timeout_s) as box,
-        ):
+        opened = open_box(self.sandbox, self._images[row["docker_image"]], self.settings.timeout_s)
+        with contextlib.closing(relay), opened as box:
             budget_s = self.settings.cpu_budget or row.get("cpu_budget_s")
             box.put(WORK, self._workspace(row, budget_s))
             meter = CpuMeter(box, budget_s, lambda: relay.fatal)
@@ -181,7 +178,7 @@ class _AgentRun:
             "duration_s": round(time.monotonic() - started, 3),
             **meter.as_metadata(),
             "exit_status": ending,
-            "image": image,
+            "image": self._images[row["docker_image"]],
             "answered_at": now(),
             **answer.as_metadata(),
         }

@@ -289,8 +289,7 @@ def _owned_tar(files: Mapping[str, File], owner: int) -> bytes:
     """Pack files, with their folders, for a user of the box."""
 
     def set_owner(info: tarfile.TarInfo) -> tarfile.TarInfo:
-        is_open = info.isdir() or info.mode & 0o100
-        info.mode = 0o755 if is_open else 0o644
+        info.mode = 0o755 if info.isdir() or info.mode & 0o100 else 0o644
         info.uid = info.gid = owner
         info.uname = info.gname = ""
         return info
