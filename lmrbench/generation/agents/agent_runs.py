@@ -162,8 +162,7 @@ class _AgentRun:
         """Have the agent work on an instance; return its row, InfraError if it has no answer."""
         row, key = job
         started = time.monotonic()
-        name = f"{key.instance_id}-{key.sample}"
-        records = _new_folder(self.settings.out / TRAJECTORIES / name)
+        records = _new_folder(self.settings.out / TRAJECTORIES / f"{key.instance_id}-{key.sample}")
         relay = Relay(self._endpoint, self.budget, self.settings.max_steps)
         opened = open_box(self.sandbox, self._images[row["docker_image"]], self.settings.timeout_s)
         with contextlib.closing(relay), opened as box:
