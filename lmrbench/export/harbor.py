@@ -1,4 +1,4 @@
-"""Task folders for Harbor: the workspace that an agent sees, the reference, and a verifier made of our modules.
+"""Task folders for Harbor: the workspace of an agent, the reference, and our verifier.
 
 ```
 DIR/registry.json      a dataset of Harbor for each configuration
@@ -6,12 +6,12 @@ DIR/<instance>/
   task.toml            resources, limits, metadata
   instruction.md       TASK.md
   environment/         Dockerfile, and workspace/ for the agent: TASK.md, paper.md and repo/
-  tests/               Dockerfile, test.sh, harness.zip (our modules), row.json.gz (cases and expected outputs)
+  tests/               Dockerfile, test.sh, harness.zip (our modules), row.json.gz (cases, outputs)
   solution/            solve.sh, and the reference's files
 ```
 
-Harbor verifies in a container of its own that gets only `repo/` from the agent's. A harness without that feature runs
-the same test.sh in the agent's container.
+Harbor verifies in another container, which gets only `repo/` from the agent's. A harness without
+that feature runs the same test.sh in the agent's container.
 """
 
 import functools
@@ -22,7 +22,7 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +50,11 @@ _SCHEMA_VERSION = "1.4"
 _BUILD_S = 3600
 #: Memory beside that of tested code, for the harness or for an agent that runs inside.
 _MORE_MEMORY_MB = 1024
-#: The earliest time that a zip can state; the system and mode of its files.
-_EPOCH, _UNIX, _FILE_MODE = (1980, 1, 1, 0, 0, 0), 3, 0o100644 << 16
+#: The earliest time that a zip can state.
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+#: The system and mode of the files of a zip.
+_UNIX = 3
+_FILE_MODE = 0o100644 << 16
 #: Folders of an installed package that are data.
 _DATA = ("benchmark", "cards")
 _ENVIRONMENT = f"FROM {{image}}\nWORKDIR {WORKDIR}\nCOPY workspace/ {WORKDIR}/\n"
@@ -64,7 +67,8 @@ umask 022
 work=$(mktemp -d)
 python3 -I -m zipfile -e /tests/harness.zip "$work"
 mkdir -p /logs/verifier
-run='import sys; sys.path.insert(0, sys.argv.pop(1)); from lmrbench.export.verifier import main; main()'
+run='import sys; sys.path.insert(0, sys.argv.pop(1)); \
+from lmrbench.export.verifier import main; main()'
 exec python3 -I -c "$run" "$work" /tests {WORKDIR}/{REPO} /logs/verifier
 """
 _SOLVE_SH = f"""#!/bin/sh
@@ -80,48 +84,59 @@ def export_harbor(settings: HarborSettings, progress: Progress | None = None) ->
     Raises:
         InputError: `settings.out` is not a new or empty folder.
     """
-    progress, rows, out = progress or Progress(), _rows(settings), settings.out.resolve()
+    progress = progress or Progress()
+    rows = _rows(settings)
+    out = settings.out.resolve()
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{settings.out}: is not an empty folder; name a new one, or remove it")
-    progress.start(len(rows))
-    datasets: dict[tuple[str, str], list[dict[str, str]]] = {}
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(
-        dir=out, prefix="."
-    ) as staging:  # inside: `out` may be where the user stands
-        folder = Path(staging)
-        for row in rows:
-            name, config = row["instance_id"], configuration_of(row).name
-            write_files(
-                harbor_task(row, track=settings.track, network=settings.network), folder / name
-            )
-            datasets.setdefault((config, row["benchmark_version"]), []).append(
-                {"name": name, "path": name}
-            )
-            progress.step(config)
-        registry = [
-            {
-                "name": config,
-                "version": version,
-                "description": f"LMR-Bench, configuration {config}",
-                "tasks": tasks,
-            }
-            for (config, version), tasks in sorted(datasets.items())
-        ]
-        (folder / "registry.json").write_text(
-            json.dumps(registry, indent=1) + "\n", encoding="utf-8"
-        )
-        for path in sorted(folder.iterdir()):
+    progress.start(len(rows))
+    # Inside the folder, because the user may stand in it.
+    with tempfile.TemporaryDirectory(dir=out, prefix=".") as staging:
+        _write_tasks(rows, settings, Path(staging), progress)
+        for path in sorted(Path(staging).iterdir()):
             os.replace(path, out / path.name)
     return [row["instance_id"] for row in rows]
 
 
+def _write_tasks(
+    rows: Sequence[DatasetRow], settings: HarborSettings, folder: Path, progress: Progress
+) -> None:
+    for row in rows:
+        files = harbor_task(row, track=settings.track, network=settings.network)
+        write_files(files, folder / row["instance_id"])
+        progress.step(configuration_of(row).name)
+    registry = json.dumps(_registry(rows), indent=1)
+    (folder / "registry.json").write_text(registry + "\n", encoding="utf-8")
+
+
+def _registry(rows: Sequence[DatasetRow]) -> list[dict[str, Any]]:
+    """Return Harbor's index: a dataset for each configuration."""
+    datasets: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        config = configuration_of(row).name
+        version = row["benchmark_version"]
+        dataset = datasets.setdefault((config, version), _dataset(config, version))
+        dataset["tasks"].append({"name": row["instance_id"], "path": row["instance_id"]})
+    return [datasets[key] for key in sorted(datasets)]
+
+
+def _dataset(config: str, version: str) -> dict[str, Any]:
+    return {
+        "name": config,
+        "version": version,
+        "description": f"LMR-Bench, configuration {config}",
+        "tasks": [],
+    }
+
+
 def _rows(settings: HarborSettings) -> list[DatasetRow]:
     """Return the rows to export, from one configuration or from all that the dataset has."""
-    if settings.config is not None:
-        rows = load_rows(settings.dataset, settings.config, settings.instances)
+    if settings.config is None:
+        tables = rows_by_config((), settings.dataset, every=True)
+        rows = list(itertools.chain(*tables.values()))
     else:
-        rows = list(itertools.chain(*rows_by_config((), settings.dataset, every=True).values()))
+        rows = load_rows(settings.dataset, settings.config, settings.instances)
     rows = choose_rows(rows, settings.instances)
     check_contracts(rows, settings.track)
     return rows
@@ -134,28 +149,33 @@ def harbor_task(
     image = registry_tag(row["docker_image"])
     workspace = workspace_files(row, track=track, has_network=network == "public")
     instruction = f"Your workspace is `{WORKDIR}`.\n\n".encode() + workspace[TASK].data
-    return {
-        "task.toml": File(_toml(_task(row, track, network)).encode()),
+    files = {
+        "task.toml": _file(_toml(_task(row, track, network))),
         "instruction.md": File(instruction),
-        "environment/Dockerfile": File(_ENVIRONMENT.format(image=image).encode()),
-        **{f"environment/workspace/{name}": file for name, file in workspace.items()},
-        "tests/Dockerfile": File(_TESTS.format(image=image).encode()),
-        "tests/test.sh": File(_TEST_SH.encode(), executable=True),
+        "environment/Dockerfile": _file(_ENVIRONMENT.format(image=image)),
+        "tests/Dockerfile": _file(_TESTS.format(image=image)),
+        "tests/test.sh": _file(_TEST_SH, executable=True),
         "tests/harness.zip": File(_harness_zip()),
         f"tests/{ROW}": File(row_bytes(row)),
-        "solution/solve.sh": File(_SOLVE_SH.encode(), executable=True),
-        **{
-            f"solution/files/{name}": File(text.encode())
-            for name, text in golden_files_of(row).items()
-        },
+        "solution/solve.sh": _file(_SOLVE_SH, executable=True),
     }
+    for name, file in workspace.items():
+        files[f"environment/workspace/{name}"] = file
+    for name, text in golden_files_of(row).items():
+        files[f"solution/files/{name}"] = _file(text)
+    return files
+
+
+def _file(text: str, *, executable: bool = False) -> File:
+    return File(text.encode(), executable)
 
 
 def _task(row: DatasetRow, track: str, network: str) -> dict[str, Any]:
     """Return the content of task.toml."""
-    tests, config = row["tests"], configuration_of(row).name
+    tests = row["tests"]
+    config = configuration_of(row).name
     policy = {"network_mode": "public" if network == "public" else "no-network"}
-    # Hosts that a run opens to install an agent are then closed while it works, and closed to the verifier.
+    # Hosts that a run opens to install an agent are then closed to the agent and the verifier.
     phase = {} if network == "public" else policy
     return {
         "schema_version": _SCHEMA_VERSION,
@@ -196,31 +216,39 @@ def _task(row: DatasetRow, track: str, network: str) -> dict[str, Any]:
 
 
 def _toml(values: Mapping[str, Any]) -> str:
-    """Return values, then tables as TOML, whose strings, numbers and lists of these are those of JSON."""
+    """Return values as TOML, tables last; its strings, numbers and lists are those of JSON."""
     lines = []
-    for name, value in sorted(values.items(), key=lambda item: isinstance(item[1], dict)):
+    tables = []
+    for name, value in values.items():
         if isinstance(value, dict):
-            lines.append(f"\n[{name}]\n{_toml(value)}")
+            tables.append(f"\n[{name}]\n{_toml(value)}")
         else:
-            lines.append(
-                f"{name} = {json.dumps(value, ensure_ascii=False)}\n".replace("\x7f", "\\u007f")
-            )
-    return "".join(lines)
+            text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+            lines.append(f"{name} = {text}\n")
+    return "".join([*lines, *tables])
 
 
 @functools.cache
 def _harness_zip() -> bytes:
-    """Return the code of all packages, so that a verdict comes from the same modules; equal code gives equal bytes."""
+    """Return the code of all packages, so a verdict comes from the same modules.
+
+    Equal code gives equal bytes.
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, path in sorted(_modules().items()):
+            info = zipfile.ZipInfo(name, _EPOCH)
+            info.create_system = _UNIX
+            info.external_attr = _FILE_MODE
+            archive.writestr(info, path.read_bytes(), zipfile.ZIP_DEFLATED, 9)
+    return buffer.getvalue()
+
+
+def _modules() -> dict[str, Path]:
     modules = {}
-    for package_name in ("lmrbench", "lmrbench_data", "lmrbench_evaluate"):
-        package = Path(str(importlib.import_module(package_name).__file__)).resolve().parent
+    for name in ("lmrbench", "lmrbench_data", "lmrbench_evaluate"):
+        package = Path(str(importlib.import_module(name).__file__)).resolve().parent
         for path in package.rglob("*.py"):
             if path.relative_to(package).parts[0] not in _DATA:
                 modules[path.relative_to(package.parent).as_posix()] = path
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, path in sorted(modules.items()):
-            info = zipfile.ZipInfo(name, _EPOCH)
-            info.create_system, info.external_attr = _UNIX, _FILE_MODE
-            archive.writestr(info, path.read_bytes(), zipfile.ZIP_DEFLATED, 9)
-    return buffer.getvalue()
+    return modules

@@ -2,10 +2,11 @@
 
     main() with the arguments TESTS REPO LOGS
 
-TESTS is the exported folder `tests/`, REPO the repository that an agent has changed, LOGS the folder for `reward.json`
-and `verdict.json`. The path to the verdict is that of `lmrbench evaluate`; only the sandbox differs. If this process is
-root, tested code runs as a user of its own, which can read neither TESTS nor this process and cannot write to LOGS. It
-still shares the container.
+TESTS is the exported folder `tests/`, REPO the repository that an agent has changed, LOGS the
+folder for `reward.json` and `verdict.json`. The path to the verdict is that of `lmrbench
+evaluate`; only the sandbox differs. If this process is root, tested code runs as another user,
+which can read neither TESTS nor this process and cannot write to LOGS. It still shares the
+container.
 """
 
 import base64
@@ -33,7 +34,9 @@ from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
 
 from ..generation.answer_patch import TooMuchError, read_folder
 
-ROW, REWARDS, VERDICT = "row.json.gz", "reward.json", "verdict.json"
+ROW = "row.json.gz"
+REWARDS = "reward.json"
+VERDICT = "verdict.json"
 #: `nobody`: nothing else in a container runs as this user.
 _NOBODY = 65534
 #: Exit status of a failure of the machinery; no reward is written then.
@@ -65,23 +68,29 @@ def main() -> None:
         for name in (REWARDS, "reward.txt"):  # not ours, if there is no verdict
             (logs / name).unlink(missing_ok=True)
         row = read_row((tests / ROW).read_bytes())
-        with _closed(tests), _closed(logs):
-            with LocalSandbox(user=_NOBODY if os.geteuid() == 0 else None) as sandbox:
-                verdict = grade_folder(row, repo, sandbox)
-            if verdict.status is Status.INFRA_ERROR:
-                raise InfraError(verdict.detail)
-            write_atomically(
-                logs / VERDICT, json.dumps(verdict_facts(row, verdict), indent=1) + "\n"
-            )
-            write_atomically(logs / REWARDS, json.dumps(rewards(row, verdict)) + "\n")
+        verdict = _grade(row, tests, repo, logs)
     except (LMRBenchError, OSError) as error:
         print(f"error: {one_line(str(error))}", file=sys.stderr)
         raise SystemExit(_INFRA) from None
     print(f"{row['instance_id']}: {verdict.reason(core=True) or 'reproduced'}")
 
 
+def _grade(row: DatasetRow, tests: Path, repo: Path, logs: Path) -> Verdict:
+    """Grade the repository and write the files; InfraError if there is no verdict."""
+    user = _NOBODY if os.geteuid() == 0 else None
+    with _closed(tests), _closed(logs):
+        with LocalSandbox(user=user) as sandbox:
+            verdict = grade_folder(row, repo, sandbox)
+        if verdict.status is Status.INFRA_ERROR:
+            raise InfraError(verdict.detail)
+        facts = json.dumps(verdict_facts(row, verdict), indent=1)
+        write_atomically(logs / VERDICT, facts + "\n")
+        write_atomically(logs / REWARDS, json.dumps(rewards(row, verdict)) + "\n")
+    return verdict
+
+
 def grade_folder(row: DatasetRow, folder: Path, sandbox: Sandbox) -> Verdict:
-    """Return the verdict on a repository on disk. All that an agent has left there is its answer."""
+    """Return the verdict on a repository on disk; all that an agent left there is its answer."""
     try:
         left = read_folder(read_archive(row["repo_archive"]), folder)
     except TooMuchError as error:
@@ -92,28 +101,38 @@ def grade_folder(row: DatasetRow, folder: Path, sandbox: Sandbox) -> Verdict:
 def rewards(row: DatasetRow, verdict: Verdict) -> dict[str, float]:
     """Return the rewards: numbers, with the same names in all rows of a configuration.
 
-    `reward` is 1 if the method is reproduced, else 0. `core_cases` is the share of core cases that passed. `robust`
-    exists for single functions. `stated` and `published` are shares of the choices that say something: those that
-    implement the option that the row's paper states or shows, and those that implement the published one instead.
+    `reward` is 1 if the method is reproduced, else 0. `core_cases` is the share of core cases that
+    passed. `robust` exists for single functions. `stated` and `published` are shares of the
+    choices that say something: those that implement the option that the row's paper states or
+    shows, and those that implement the published one instead.
     """
     core = [case.status is Status.PASSED for case in verdict.cases if case.core]
-    found = {
+    numbers = {
         "reward": float(verdict.core_status is Status.PASSED),
-        "core_cases": sum(core) / len(core) if core else 0.0,
+        "core_cases": _share(sum(core), len(core)),
     }
-    if configuration_of(row).has_contract:
-        found["robust"] = float(verdict.status is Status.PASSED)
-    if configuration_of(row).is_altered:
-        facts = {"choices": verdict.choices, "searches_table": verdict.searches_table}
-        readings = [choice["reading"] for choice in counted_choices(facts)]
-        for reading in (STATED, PUBLISHED):
-            found[reading] = readings.count(reading) / len(readings) if readings else 0.0
-    return found
+    configuration = configuration_of(row)
+    if configuration.has_contract:
+        numbers["robust"] = float(verdict.status is Status.PASSED)
+    if configuration.is_altered:
+        numbers |= _shares_of_choices(verdict)
+    return numbers
+
+
+def _shares_of_choices(verdict: Verdict) -> dict[str, float]:
+    facts = {"choices": verdict.choices, "searches_table": verdict.searches_table}
+    readings = [choice["reading"] for choice in counted_choices(facts)]
+    return {
+        reading: _share(readings.count(reading), len(readings)) for reading in (STATED, PUBLISHED)
+    }
+
+
+def _share(hits: int, total: int) -> float:
+    return hits / total if total else 0.0
 
 
 def verdict_facts(row: DatasetRow, verdict: Verdict) -> dict[str, Any]:
     """Return the whole verdict, with the keys of a row of results.jsonl."""
-    declared = row["tests"]["cases"]
     facts: dict[str, Any] = {
         "instance_id": row["instance_id"],
         "row_sha256": row["row_sha256"],
@@ -126,10 +145,9 @@ def verdict_facts(row: DatasetRow, verdict: Verdict) -> dict[str, Any]:
         "log": verdict.log,
     }
     if configuration_of(row).is_method:
-        facts |= {
-            "functions": verdict.functions(declared),
-            "experiments": verdict.experiments(declared),
-        }
+        declared = row["tests"]["cases"]
+        facts["functions"] = verdict.functions(declared)
+        facts["experiments"] = verdict.experiments(declared)
     if verdict.choices:
         facts["choices"] = list(verdict.choices)
     return facts
@@ -137,7 +155,7 @@ def verdict_facts(row: DatasetRow, verdict: Verdict) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _closed(folder: Path) -> Iterator[None]:
-    """Keep other users out of a folder for a while; a folder that belongs to somebody else stays unchanged."""
+    """Keep other users out of a folder for a while; that of another owner stays unchanged."""
     mode = folder.stat().st_mode & 0o7777
     with contextlib.suppress(PermissionError):
         folder.chmod(0o700)
@@ -150,13 +168,13 @@ def _closed(folder: Path) -> Iterator[None]:
 
 def row_bytes(row: DatasetRow) -> bytes:
     """Return the columns that a verdict needs as gzipped JSON, for a container without Arrow."""
-    kept = {name: value for name, value in row.items() if name in COLUMNS}
-    text = json.dumps(
-        kept,
-        default=lambda value: {_BYTES: base64.b64encode(value).decode("ascii")},
-        sort_keys=True,
-    )
+    columns = {name: value for name, value in row.items() if name in COLUMNS}
+    text = json.dumps(columns, default=_encode, sort_keys=True)
     return gzip_bytes(text.encode("ascii"))
+
+
+def _encode(value: bytes) -> dict[str, str]:
+    return {_BYTES: base64.b64encode(value).decode("ascii")}
 
 
 def read_row(data: bytes) -> DatasetRow:

@@ -1,1 +1,1 @@
-"""Answers: prompts for models, workspaces for agents, and the prediction rows that result from them."""
+"""Answers: prompts for models, workspaces for agents, and the rows that result from them."""

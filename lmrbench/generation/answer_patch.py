@@ -1,32 +1,38 @@
-"""An agent's answer: the files that it left, compared with the masked repository by git; nothing that it left is run.
+"""An agent's answer: the files that it left, compared with the masked repository by git.
 
-Only regular text files below safe names can be part of an answer. Anything else is left out and named, and the masked
-repository's file at that path stays.
+Nothing that it left is run. Only regular text files with safe names can be part of an answer.
+Anything else is left out and named, and the masked repository's file at that path stays.
 """
 
 import os
 import stat
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lmrbench_data.base.errors import LoadError
 from lmrbench_data.base.files import read_regular
 from lmrbench_data.base.git import GitError, empty_git_directory, run_git
 from lmrbench_data.base.text import one_line
 from lmrbench_data.loader import File, check_path, write_files
-from lmrbench_evaluate.predictions.prediction import MAX_PATCH_BYTES, too_large
+from lmrbench_evaluate.predictions.prediction import (
+    MAX_PATCH_BYTES,
+    AnswerKey,
+    Prediction,
+    too_large,
+)
 from lmrbench_evaluate.rebuild.patch import IMPORTED, MAX_PATCHED_DEPTH, is_cache
 
-#: Limit of all changed files together. A patch is smaller (`MAX_PATCH_BYTES`), but .gitignore decides what belongs to
-#: it only after all files have been read.
+#: Limit of all changed files together. A patch is smaller (`MAX_PATCH_BYTES`), but .gitignore
+#: decides what belongs to it only after all files have been read.
 MAX_CHANGED_BYTES = 32 * 2**20
 #: Limit of files and folders to read; the box of an agent holds no more.
 MAX_ENTRIES = 20_000
 #: Number of left-out files that are named.
 MAX_NAMED = 20
-_ATTRIBUTES, _IGNORE = ".gitattributes", ".gitignore"
+_ATTRIBUTES = ".gitattributes"
 _KINDS = {stat.S_IFLNK: "a symbolic link", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
 _PLAIN = (
     "--no-color",
@@ -36,43 +42,89 @@ _PLAIN = (
     "--src-prefix=a/",
     "--dst-prefix=b/",
 )
-
-
-class LeftFiles(NamedTuple):
-    """The repository as an agent left it, without git, as far as it can be part of an answer."""
-
-    files: dict[str, File]
-    left_out: dict[str, str]
-    """Entries that cannot be part of an answer, with the reasons; the masked repository's files stay there."""
-
-
-class Answer(NamedTuple):
-    """The changes of an agent as a patch, and the files that are not part of it, each with the reason."""
-
-    patch: str = ""
-    left_out: tuple[str, ...] = ()
-    problem: str = ""
-    """The reason for a missing patch of an agent that ran."""
+Files = Mapping[str, File]
 
 
 class TooMuchError(Exception):
     """There is more than any answer needs; the message says of what."""
 
 
-def answer_of(before: Mapping[str, File], left: LeftFiles) -> Answer:
-    """Compare the files that an agent left with the masked repository.
+@dataclass
+class LeftFiles:
+    """The repository as an agent left it, without git, as far as it can be part of an answer."""
 
-    Raises:
-        InfraError: git is missing.
-    """
-    with tempfile.TemporaryDirectory(prefix="lmrbench-answer-") as place:
+    before: Files
+    """The masked repository."""
+    folder: Path
+    left_out: dict[str, str]
+    """Entries that cannot be part of an answer, with the reasons."""
+    files: dict[str, File] = field(default_factory=dict)
+    _entries: int = 0
+    _changed_bytes: int = 0
+
+    def read(self) -> None:
+        """Read the folder within limits, and note what cannot be part of an answer."""
+        for place, folders, files in os.walk(self.folder, onerror=self._note):
+            above = PurePosixPath(os.path.relpath(place, self.folder))
+            entered = []
+            for part in sorted([*folders, *files]):
+                name = str(above / part)
+                if not is_passed_over(name) and self._read_entry(name):
+                    entered.append(part)
+            folders[:] = entered
+
+    def keep_masked(self) -> None:
+        """Keep the masked repository's files in place of those that cannot be part of an answer."""
+        for name, file in self.before.items():
+            if name in self.files:
+                continue
+            is_left_out = name in self.left_out or _is_below(name, self.left_out)
+            if is_left_out or _is_fixed(name, file):
+                self.files[name] = file
+        names = [name for name in sorted(self.files) if not _is_below(name, self.files)]
+        self.files = {name: self.files[name] for name in names}
+
+    def _note(self, error: OSError) -> None:
+        """Note a folder that cannot be read."""
+        name = os.path.relpath(error.filename, self.folder)
+        if name == ".":
+            raise TooMuchError(f"the repository cannot be read ({error.strerror})")
+        self.left_out[name] = str(error.strerror)
+
+    def _read_entry(self, name: str) -> bool:
+        """Read a file, if it can be part of an answer; return whether it is a folder to enter."""
+        self._entries += 1
+        if self._entries > MAX_ENTRIES:
+            raise TooMuchError(f"more than {MAX_ENTRIES:,} files and folders")
+        path = self.folder / name
         try:
-            patch = _diff(before, left, Path(place))
-        except GitError as error:
-            return Answer(problem=f"git cannot compare the changes ({error})")
-    lines = [f"{one_line(name)[:100]} ({why})" for name, why in sorted(left.left_out.items())]
-    problem = too_large("model_patch", patch)
-    return Answer("" if problem else patch, tuple(lines[:MAX_NAMED]), problem)
+            facts = path.lstat()
+            reason = _obstacle(name, facts, is_new=name not in self.before)
+            if not reason and stat.S_ISREG(facts.st_mode):
+                self._check_size(facts.st_size)
+                data = read_regular(path, MAX_CHANGED_BYTES)
+                reason = self._take(name, File(data, bool(facts.st_mode & stat.S_IXUSR)))
+        except OSError as error:
+            reason = str(error.strerror)
+        if reason:
+            self.left_out[name] = reason
+            return False
+        return stat.S_ISDIR(facts.st_mode)
+
+    def _check_size(self, size: int) -> None:
+        if self._changed_bytes + size > MAX_CHANGED_BYTES:
+            raise TooMuchError(f"the changed files hold more than {MAX_CHANGED_BYTES >> 20} MB")
+
+    def _take(self, name: str, file: File) -> str:
+        """Take a file into the answer, or return why it cannot be part of one."""
+        if file != self.before.get(name):
+            if PurePosixPath(name).name == _ATTRIBUTES:
+                return "settings of git are not part of an answer"
+            if not is_text(file.data):
+                return "a binary file"
+            self._changed_bytes += len(file.data)
+        self.files[name] = file
+        return ""
 
 
 def is_passed_over(name: str) -> bool:
@@ -81,7 +133,7 @@ def is_passed_over(name: str) -> bool:
 
 
 def read_folder(
-    before: Mapping[str, File], folder: Path, left_out: Mapping[str, str] | None = None
+    before: Files, folder: Path, left_out: Mapping[str, str] | None = None
 ) -> LeftFiles:
     """Read the repository that an agent left in a folder.
 
@@ -93,83 +145,13 @@ def read_folder(
     """
     if folder.is_symlink() or not folder.is_dir():
         raise TooMuchError("the repository is gone")
-    reader = _Reader(before, folder, dict(left_out or {}))
-    for place, folders, files in os.walk(folder, onerror=reader.note):
-        at = PurePosixPath(os.path.relpath(place, folder))
-        names = {part: str(at / part) for part in sorted([*folders, *files])}
-        names = {part: name for part, name in names.items() if not is_passed_over(name)}
-        reader.count(len(names))
-        for name in names.values():
-            reader.add(name)
-        folders[:] = [
-            part for part, name in names.items() if part in folders and name not in reader.left_out
-        ]
-    after, out = reader.files, reader.left_out
-    for name, file in before.items():
-        is_fixed = (
-            is_passed_over(name)
-            or PurePosixPath(name).name == _ATTRIBUTES
-            or not is_text(file.data)
-        )
-        if name not in after and (is_fixed or name in out or _is_below(name, out)):
-            after[name] = file
-    return LeftFiles(
-        {name: file for name, file in sorted(after.items()) if not _is_below(name, after)}, out
-    )
+    left = LeftFiles(before, folder, dict(left_out or {}))
+    left.read()
+    left.keep_masked()
+    return left
 
 
-class _Reader:
-    """Reads the files of a folder within limits, and notes what cannot be part of an answer."""
-
-    def __init__(self, before: Mapping[str, File], folder: Path, left_out: dict[str, str]) -> None:
-        self.before, self.folder, self.left_out = before, folder, left_out
-        self.files: dict[str, File] = {}
-        self._entries = self._changed_bytes = 0
-
-    def note(self, error: OSError) -> None:
-        """Note a folder that cannot be read."""
-        name = os.path.relpath(error.filename, self.folder)
-        if name == ".":
-            raise TooMuchError(f"the repository cannot be read ({error.strerror})")
-        self.left_out[name] = str(error.strerror)
-
-    def count(self, entries: int) -> None:
-        """Count files and folders."""
-        self._entries += entries
-        if self._entries > MAX_ENTRIES:
-            raise TooMuchError(f"more than {MAX_ENTRIES:,} files and folders")
-
-    def add(self, name: str) -> None:
-        """Read an entry, if it is a file that can be part of an answer."""
-        path, old = self.folder / name, self.before.get(name)
-        try:
-            facts = path.lstat()
-            if reason := _obstacle(name, facts, old):
-                self.left_out[name] = reason
-            if reason or stat.S_ISDIR(facts.st_mode):
-                return
-            if self._changed_bytes + facts.st_size > MAX_CHANGED_BYTES:
-                raise TooMuchError(f"the changed files hold more than {MAX_CHANGED_BYTES >> 20} MB")
-            file = File(read_regular(path, MAX_CHANGED_BYTES), bool(facts.st_mode & stat.S_IXUSR))
-        except OSError as error:
-            self.left_out[name] = str(error.strerror)
-            return
-        if file == old:
-            self.files[name] = file
-        elif path.name == _ATTRIBUTES:
-            self.left_out[name] = "settings of git are not part of an answer"
-        elif not is_text(file.data):
-            self.left_out[name] = "a binary file"
-        else:
-            self.files[name] = file
-            self._changed_bytes += len(file.data)
-
-
-def _obstacle(name: str, facts: os.stat_result, old: File | None) -> str:
-    """Return why an entry cannot be part of an answer, before it is read; empty if it may be."""
-    kind = stat.S_IFMT(facts.st_mode)
-    if kind not in (stat.S_IFREG, stat.S_IFDIR):
-        return _KINDS.get(kind, "a device")
+def _name_problem(name: str) -> str:
     try:
         check_path(name)
     except (LoadError, UnicodeError):
@@ -178,35 +160,28 @@ def _obstacle(name: str, facts: os.stat_result, old: File | None) -> str:
         return "a name that a patch cannot state"
     if name.count("/") >= MAX_PATCHED_DEPTH:
         return f"below more than {MAX_PATCHED_DEPTH} folders"
-    is_optional = kind == stat.S_IFREG and old is None and not name.endswith(IMPORTED)
-    return (
-        f"larger than {MAX_PATCH_BYTES:,} bytes"
-        if is_optional and facts.st_size > MAX_PATCH_BYTES
-        else ""
-    )
+    return ""
 
 
-def _diff(before: Mapping[str, File], left: LeftFiles, place: Path) -> str:
-    """Return the patch in git's format; leave out new files that the masked repository's own .gitignore names."""
-    git = empty_git_directory(place / "git")
-    trees = []
-    for part, files in (("old", before), ("new", left.files)):
-        folder = place / part
-        if part == "new" and (new := [name for name in left.files if name not in before]):
-            # `./`, because git takes a name that begins with a colon for a pattern.
-            names = "".join(f"./{name}\0" for name in new).encode()
-            command = ("check-ignore", "--no-index", "-z", "--stdin")
-            # 1: it names none of them
-            ignored = run_git(place / "old", *command, stdin=names, directory=git, accepted=(0, 1))
-            for name in (
-                entry.removeprefix("./") for entry in ignored.decode().split("\0") if entry
-            ):
-                del left.files[name]
-                left.left_out[name] = f"named by {_IGNORE}"
-        write_files(files, folder)
-        run_git(folder, "add", "--all", "--force", directory=git)
-        trees.append(run_git(folder, "write-tree", directory=git).decode().strip())
-    return run_git(place / "new", "diff", *_PLAIN, *trees, directory=git).decode("utf-8", "replace")
+def _is_fixed(name: str, file: File) -> bool:
+    """Return whether no answer can remove a file of the masked repository."""
+    if is_passed_over(name) or PurePosixPath(name).name == _ATTRIBUTES:
+        return True
+    return not is_text(file.data)
+
+
+def _obstacle(name: str, facts: os.stat_result, *, is_new: bool) -> str:
+    """Return why an entry cannot be part of an answer, before it is read; empty if it may be."""
+    kind = stat.S_IFMT(facts.st_mode)
+    if kind not in (stat.S_IFREG, stat.S_IFDIR):
+        return _KINDS.get(kind, "a device")
+    problem = _name_problem(name)
+    if problem:
+        return problem
+    is_optional = is_new and kind == stat.S_IFREG and not name.endswith(IMPORTED)
+    if is_optional and facts.st_size > MAX_PATCH_BYTES:
+        return f"larger than {MAX_PATCH_BYTES:,} bytes"
+    return ""
 
 
 def _is_below(name: str, others: Mapping[str, object]) -> bool:
@@ -220,3 +195,86 @@ def is_text(data: bytes) -> bool:
         return "\0" not in data.decode("utf-8")
     except UnicodeDecodeError:
         return False
+
+
+class Answer(NamedTuple):
+    """The changes of an agent as a patch."""
+
+    patch: str = ""
+    left_out: tuple[str, ...] = ()
+    """The files that are not part of it, each with the reason."""
+    problem: str = ""
+    """The reason for a missing patch of an agent that ran."""
+
+    def as_metadata(self) -> dict[str, Any]:
+        """Return the keys of a row's metadata."""
+        facts = {"problem": self.problem, "left_out": list(self.left_out)}
+        return {name: value for name, value in facts.items() if value}
+
+    def as_row(self, key: AnswerKey, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the row of predictions."""
+        answer = Prediction(
+            key.instance_id,
+            key.model,
+            "model_patch",
+            self.patch,
+            key.sample,
+            key.setting,
+            key.track,
+            metadata,
+            self.problem,
+        )
+        return answer.as_row()
+
+
+def read_answer(before: Files, folder: Path, left_out: Mapping[str, str] | None = None) -> Answer:
+    """Compare the repository that an agent left in a folder with the masked repository.
+
+    Args:
+        left_out: entries that did not get into the folder, with the reasons.
+
+    Raises:
+        InfraError: git is missing.
+    """
+    try:
+        left = read_folder(before, folder, left_out)
+        with tempfile.TemporaryDirectory(prefix="lmrbench-answer-") as place:
+            patch = _diff(left, Path(place))
+    except TooMuchError as error:
+        return Answer(problem=one_line(error))
+    except GitError as error:
+        return Answer(problem=f"git cannot compare the changes ({error})")
+    lines = [f"{one_line(name)[:100]} ({why})" for name, why in sorted(left.left_out.items())]
+    problem = too_large("model_patch", patch)
+    return Answer("" if problem else patch, tuple(lines[:MAX_NAMED]), problem)
+
+
+def _diff(left: LeftFiles, place: Path) -> str:
+    """Return the patch in git's format, without new files that .gitignore names."""
+    git = empty_git_directory(place / "git")
+    old = _write_tree(left.before, place / "old", git)
+    _leave_out_ignored(left, place / "old", git)
+    new = _write_tree(left.files, place / "new", git)
+    patch = run_git(place / "new", "diff", *_PLAIN, old, new, directory=git)
+    return patch.decode("utf-8", "replace")
+
+
+def _write_tree(files: Files, folder: Path, git: Path) -> str:
+    """Write files into a folder; return the hash of their tree."""
+    write_files(files, folder)
+    run_git(folder, "add", "--all", "--force", directory=git)
+    return run_git(folder, "write-tree", directory=git).decode().strip()
+
+
+def _leave_out_ignored(left: LeftFiles, repo: Path, git: Path) -> None:
+    """Leave out new files that the masked repository's own .gitignore names."""
+    new = [name for name in left.files if name not in left.before]
+    # `./`, because git takes a name that begins with a colon for a pattern.
+    stdin = "".join(f"./{name}\0" for name in new).encode()
+    command = ("check-ignore", "--no-index", "-z", "--stdin")
+    # 1: it names none of them
+    ignored = run_git(repo, *command, stdin=stdin, directory=git, accepted=(0, 1))
+    for entry in ignored.decode().split("\0")[:-1]:
+        name = entry.removeprefix("./")
+        del left.files[name]
+        left.left_out[name] = "named by .gitignore"

@@ -1,5 +1,6 @@
 """Turn workspaces on the user's disk into rows of predictions, and add these to a file."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,10 +8,10 @@ from typing import Any
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import read_archive
-from lmrbench_evaluate.predictions.prediction import AnswerKey, Prediction, check_track
+from lmrbench_evaluate.predictions.prediction import AnswerKey, check_track
 
 from .answer_log import AnswerLog, model_name
-from .answer_patch import Answer, TooMuchError, answer_of, read_folder
+from .answer_patch import Answer, read_answer
 from .workspace import REPO, read_marker
 
 
@@ -22,9 +23,10 @@ def collect_rows(
     setting: str,
     sample: int = 0,
 ) -> list[dict[str, Any]]:
-    """Turn the changes of agents in their workspaces into rows of predictions, one per workspace.
+    """Turn the changes of agents in their workspaces into rows of predictions.
 
-    Files that an agent left behind never raise an error: the row's `metadata` names them, as `left_out` or `problem`.
+    Files that an agent left behind never raise an error: the row's `metadata` names them, as
+    `left_out` or `problem`.
 
     Args:
         rows: the dataset's rows by instance id.
@@ -32,34 +34,31 @@ def collect_rows(
 
     Raises:
         ArgumentError: the model's name is not valid.
-        InputError: a folder is not a workspace, or is of an instance that the dataset does not have.
+        InputError: a folder is not a workspace, or the dataset does not have its instance.
         InfraError: git is missing.
     """
     model = model_name(model, "model")
-    numbers: dict[tuple[str, str], int] = {}
-    found = []
+    numbers: Counter[tuple[str, str]] = Counter()
+    made = []
     for folder in folders:
         instance, track = read_marker(folder)
-        if instance not in rows:
-            raise InputError(
-                f"{folder}: the dataset has no instance {instance!r}; name the one that it was made from"
-            )
         check_track(track)
-        number = numbers[instance, track] = numbers.get((instance, track), sample - 1) + 1
-        before = read_archive(rows[instance]["repo_archive"])
-        try:
-            answer = answer_of(before, read_folder(before, folder / REPO))
-        except TooMuchError as error:
-            answer = Answer(problem=str(error))
-        facts = {"left_out": list(answer.left_out), "problem": answer.problem}
-        metadata = {name: value for name, value in facts.items() if value}
-        names = instance, model, "model_patch", answer.patch, number, setting, track
-        found.append(Prediction(*names, metadata, answer.problem).as_row())
-    return found
+        answer = _answer(folder, rows, instance)
+        key = AnswerKey(instance, model, setting, track, sample + numbers[instance, track])
+        made.append(answer.as_row(key, answer.as_metadata()))
+        numbers[instance, track] += 1
+    return made
+
+
+def _answer(folder: Path, rows: Mapping[str, DatasetRow], instance: str) -> Answer:
+    if instance not in rows:
+        problem = f"the dataset has no instance {instance!r}; name the one that it was made from"
+        raise InputError(f"{folder}: {problem}")
+    return read_answer(read_archive(rows[instance]["repo_archive"]), folder / REPO)
 
 
 def add_rows(path: Path, rows: Sequence[dict[str, Any]], *, replace: bool = False) -> int:
-    """Add rows to a file of predictions, all or none; return the number of earlier rows that were replaced.
+    """Add rows to a file of predictions, all or none; return how many earlier rows they replaced.
 
     Args:
         replace: whether a row replaces one of the same instance, model, setting, track and sample.
@@ -68,14 +67,16 @@ def add_rows(path: Path, rows: Sequence[dict[str, Any]], *, replace: bool = Fals
         ArgumentError: the file has such a row and `replace` is false, or it cannot be written.
         InputError: it is damaged.
     """
-    with AnswerLog.open(path) as file:
-        there = [key for row in rows if (key := AnswerKey.of(row).row) in file.keys]
-        if there and not replace:
-            sample = f"sample {there[0].sample} of {there[0].model!r} for {there[0].instance_id}"
-            raise ArgumentError("out", f"{path} has {sample}; replace it, or renumber this one")
-        if there:
-            file.replace(rows)
-        else:
+    with AnswerLog.open(path) as log:
+        keys = [AnswerKey.of(row).row for row in rows]
+        earlier = [key for key in keys if key in log.keys]
+        if not earlier:
             for row in rows:
-                file.write(row)
-    return len(there)
+                log.write(row)
+        elif replace:
+            log.replace(rows)
+        else:
+            first = earlier[0]
+            sample = f"sample {first.sample} of {first.model!r} for {first.instance_id}"
+            raise ArgumentError("out", f"{path} has {sample}; replace it, or renumber this one")
+    return len(earlier)

@@ -1,5 +1,6 @@
 """The paper as text for a prompt or a workspace: our summary, or the text of the authors' PDF."""
 
+import contextlib
 import hashlib
 
 from lmrbench_data.base.configurations import configuration_of
@@ -26,29 +27,31 @@ def paper_text(row: DatasetRow, form: str, pages: str = "") -> str:
         ArgumentError: no such form, or pages of a form that has none.
         InputError: the PDF is missing, or cannot be read.
     """
-    if form == "pdf-json" and configuration_of(row).is_altered:
-        raise ArgumentError(
-            "paper",
-            f"{row['instance_id']}: its paper differs from the published PDF; choose text or none",
-        )
     if form not in FORMS:
         raise ArgumentError("paper", f"{form!r} is unknown; one of: {', '.join(FORMS)}")
-    if form in ("text", "none"):
-        if pages:
-            raise ArgumentError(
-                "paper_pages", f"the paper as {form!r} has no pages; choose pdf-json"
-            )
-        return row["paper_text"].strip() if form == "text" else ""
-    store, key = PaperStore(), paper_key(row)
+    if form == "pdf-json":
+        if configuration_of(row).is_altered:
+            problem = "its paper differs from the published PDF; choose text or none"
+            raise ArgumentError("paper", f"{row['instance_id']}: {problem}")
+        return _pdf_text(row, pages)
+    if pages:
+        problem = f"the paper as {form!r} has no pages; choose pdf-json"
+        raise ArgumentError("paper_pages", problem)
+    return row["paper_text"].strip() if form == "text" else ""
+
+
+def _pdf_text(row: DatasetRow, pages: str) -> str:
+    instance = row["instance_id"]
+    store = PaperStore()
+    key = paper_key(row)
     sha256 = store.sha256(key)
     if not sha256:
-        how = f"`lmrbench papers fetch {row['instance_id']}` or `lmrbench papers add {row['instance_id']} FILE`"
-        raise InputError(f"{row['instance_id']}: its PDF is missing; run {how}")
+        how = f"`lmrbench papers fetch {instance}` or `lmrbench papers add {instance} FILE`"
+        raise InputError(f"{instance}: its PDF is missing; run {how}")
     name = hashlib.sha256(f"{sha256} {PARSER} {pages}".encode()).hexdigest()
-    kept = cache_folder() / "papers" / "parsed" / f"{name}.txt"
-    try:
-        return kept.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        text = parse_pdf(store.path(key), pages)
-    write_atomically(kept, text)
+    cached = cache_folder() / "papers" / "parsed" / f"{name}.txt"
+    with contextlib.suppress(OSError, ValueError):
+        return cached.read_text(encoding="utf-8")
+    text = parse_pdf(store.path(key), pages)
+    write_atomically(cached, text)
     return text

@@ -1,10 +1,12 @@
 """Build the prompt for one instance: messages from a template, in one of the paper's settings.
 
-Order and content follow the LMR-Bench paper (Section 4.1, Appendix D): the goal file, the paper, the instruction, and
-related code with its paths. The ablations of Section 5.2 leave parts out. The words are ours.
+Order and content follow the LMR-Bench paper (Section 4.1, Appendix D): the goal file, the paper,
+the instruction, and related code with its paths. The ablations of Section 5.2 leave parts out. The
+words are ours.
 
-A prompt that does not fit into a model's context is cut by one rule: related code goes first, its last file first; then
-the paper loses its end, a tenth at a time. The request, the contract and the goal file are never cut.
+A prompt that does not fit into a model's context is cut by one rule: related code goes first, its
+last file first; then the paper loses its end, a tenth at a time. The request, the contract and the
+goal file are never cut.
 """
 
 import contextlib
@@ -39,17 +41,18 @@ HEADINGS = {
     "all": "The rest of the repository",
     "": "",
 }
-_PAPER_STEPS = 10
+Texts = tuple[tuple[str, str], ...]
+"""Path and text of files."""
 
 
 @dataclass(frozen=True)
 class Parts:
     """The parts of a prompt; empty ones are left out."""
 
-    goals: tuple[tuple[str, str], ...]
-    """Path and text of each goal file."""
+    goals: Texts
+    """The goal files."""
     paper: str
-    code: tuple[tuple[str, str], ...]
+    code: Texts
     cut: tuple[str, ...] = ()
     """The parts left out to make it fit, in words."""
 
@@ -71,9 +74,8 @@ class Prompt:
     @property
     def tokens(self) -> int:
         """An estimate of their number."""
-        return round(
-            sum(len(message["content"]) for message in self.messages) / CHARACTERS_PER_TOKEN
-        )
+        characters = sum(len(message["content"]) for message in self.messages)
+        return round(characters / CHARACTERS_PER_TOKEN)
 
 
 @functools.cache
@@ -103,12 +105,12 @@ def build_prompt(
         setting: one of `SETTINGS`.
         track: with `contract`, the contract is shown as well.
         paper: the paper as text; empty for none.
-        max_tokens: limit of the prompt, by estimate; a longer one is cut by the rule of this module.
+        max_tokens: limit of the prompt, by estimate; a longer prompt is cut.
         cuts: least number of cuts, for a server that finds a prompt with fewer too long.
 
     Raises:
         ArgumentError: no such setting.
-        InputError: it does not fit, however much is cut; or a method is to be shown with a contract.
+        InputError: it does not fit, however much is cut; or a method has no contract to show.
     """
     if setting not in SETTINGS:
         raise ArgumentError("setting", f"{setting!r} is unknown; one of: {', '.join(SETTINGS)}")
@@ -118,58 +120,57 @@ def build_prompt(
         prompt = _render(row, setting, track, parts)
         if max_tokens is None or prompt.tokens <= max_tokens:
             return prompt
-    raise InputError(
-        f"{row['instance_id']}: request and goal file alone take {prompt.tokens} of {max_tokens} tokens"
-    )
+    size = f"{prompt.tokens} of {max_tokens} tokens"
+    raise InputError(f"{row['instance_id']}: request and goal file alone take {size}")
 
 
 def _parts(row: DatasetRow, setting: str, paper: str) -> Parts:
-    shows_goal, which = SETTINGS[setting]
+    shows_goal, shown = SETTINGS[setting]
     files = read_archive(row["repo_archive"])
     goals = goals_of(row)
-    names = {"related": row["context_files"], "all": sorted(files.keys() - goals.keys()), "": ()}[
-        which
-    ]
-    return Parts(
-        tuple(_readable(files, goals)) if shows_goal else (), paper, tuple(_readable(files, names))
-    )
+    names: Iterable[str] = ()
+    if shown == "related":
+        names = row["context_files"]
+    elif shown == "all":
+        names = sorted(files.keys() - goals.keys())
+    return Parts(_texts(files, goals if shows_goal else ()), paper, _texts(files, names))
 
 
-def _readable(files: Mapping[str, File], names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield (path, content) of the files that are text."""
+def _texts(files: Mapping[str, File], names: Iterable[str]) -> Texts:
+    """Return the files that are text."""
+    texts = []
     for name in names:
         with contextlib.suppress(UnicodeDecodeError):
-            yield name, files[name].data.decode("utf-8").strip("\n")
+            texts.append((name, files[name].data.decode("utf-8").strip("\n")))
+    return tuple(texts)
 
 
 def _ever_shorter(parts: Parts) -> Iterator[Parts]:
     """Yield the parts, then shorter and shorter versions of them."""
     yield parts
     while parts.code:
-        name = parts.code[-1][0]
-        parts = replace(parts, code=parts.code[:-1], cut=(*parts.cut, f"file {name}"))
+        *code, (name, _) = parts.code
+        parts = replace(parts, code=tuple(code), cut=(*parts.cut, f"file {name}"))
         yield parts
+    if parts.paper:
+        yield from _without_paper(parts)
+
+
+def _without_paper(parts: Parts) -> Iterator[Parts]:
     whole = parts.paper
-    for tenths in range(_PAPER_STEPS - 1, -1, -1):
-        if whole:
-            kept = whole[: len(whole) * tenths // _PAPER_STEPS]
-            cut = (*parts.cut, f"paper after its first {tenths} tenths")
-            yield replace(
-                parts,
-                paper=f"{kept}\n\n[the rest of the paper was left out]" if kept else "",
-                cut=cut,
-            )
-            parts = replace(parts, cut=cut)
+    for tenths in reversed(range(10)):
+        paper = whole[: len(whole) * tenths // 10]
+        if paper:
+            paper += "\n\n[the rest of the paper was left out]"
+        cut = (*parts.cut, f"paper after its first {tenths} tenths")
+        parts = replace(parts, paper=paper, cut=cut)
+        yield parts
 
 
 def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
     sections = _sections(configuration_of(row).prompt)
-    goals = goals_of(row)
     user = sections["user"].render(
-        goals=[
-            (name, names, _fenced(dict(parts.goals).get(name, ""), name))
-            for name, names in goals.items()
-        ],
+        goals=_goals(row, dict(parts.goals)),
         shows_goals=bool(parts.goals),
         paper_title=row["paper_title"],
         paper=parts.paper,
@@ -180,28 +181,34 @@ def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
         missing_parts=missing_parts(row),
         code=[(f"`{name}`", _fenced(text, name)) for name, text in parts.code],
     )
-    system = sections["system"].render()
-    messages = {"role": "system", "content": system}, {"role": "user", "content": user.strip()}
+    system = {"role": "system", "content": sections["system"].render()}
+    messages = (system, {"role": "user", "content": user.strip()})
     return Prompt(messages, parts.cut, can_be_cut=bool(parts.code or parts.paper))
+
+
+def _goals(row: DatasetRow, texts: Mapping[str, str]) -> list[tuple[str, list[str], str]]:
+    """Return path, functions and fenced text of each goal file."""
+    goals = []
+    for path, functions in goals_of(row).items():
+        goals.append((path, functions, _fenced(texts.get(path, ""), path)))
+    return goals
 
 
 def _fenced(text: str, name: str) -> str:
     """Return a file in a fence that its content cannot close."""
-    longest = max((len(run) for run in re.findall(r"^\s*(`{3,})", text, re.MULTILINE)), default=2)
-    fence = "`" * max(3, longest + 1)
+    fence = "```"
+    while re.search(rf"^\s*{fence}", text, re.MULTILINE):
+        fence += "`"
     language = "python" if name.endswith(".py") else ""
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 @functools.cache
 def _sections(template: str) -> dict[str, Any]:
-    """The parts of a template by name: system, user."""
+    """Return the parts of a template by name: system, user."""
     import jinja2
 
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True)
-    text = _read(template)
-    pieces = re.split(r"^# (\w+)\n", text, flags=re.MULTILINE)[1:]
-    return {
-        name: environment.from_string(part.strip())
-        for name, part in zip(pieces[::2], pieces[1::2], strict=True)
-    }
+    system, user = _read(template).removeprefix("# system\n").split("\n# user\n")
+    texts = {"system": system, "user": user}
+    return {name: environment.from_string(text.strip()) for name, text in texts.items()}

@@ -98,13 +98,15 @@ class AgentSettings(AnswerSettings):
     out: Path = option(..., "Folder for predictions.jsonl and trajectories.", "--out", "-o")
     agent_files: Path | None = option(
         None,
-        "Folder of files that the agent's command needs (at most 32 MB), copied into the container.",
+        "Folder of files that the agent's command needs (at most 32 MB), copied into the "
+        "container.",
     )
     workers: int = option(2, "Parallel containers.", "--workers", "-w", ge=1, le=256)
     max_steps: int | None = option(100, "Replies of the model per answer.", ge=1)
     timeout_s: float = option(1800.0, "Seconds per answer.", "--timeout", ge=1)
     cpu_budget: int | None = option(
         None,
-        "CPU seconds that the container may use per answer (default: the row's budget, if it has one).",
+        "CPU seconds that the container may use per answer (default: the row's budget, if it "
+        "has one).",
         ge=1,
     )

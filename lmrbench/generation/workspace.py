@@ -5,7 +5,7 @@ DIR/
   TASK.md      the task, and the layout of this folder
   paper.md     the paper, as our summary
   repo/        the masked repository; on the user's disk also a git repository with one commit
-.DIR.lmrbench.json   which instance and track this is, for `collect`; on the user's disk only, where no agent works
+.DIR.lmrbench.json   which instance and track this is, for `collect`; on the user's disk only
 ```
 
 The container of `agent run` has no git, so `repo/` is plain files there, and TASK.md says so.
@@ -32,32 +32,32 @@ _MAX_MARKER_BYTES = 4096
 
 
 def with_cpu_budget(row: DatasetRow, cpu_s: int) -> DatasetRow:
-    """Return a row whose instruction states the agent's CPU seconds in place of the row's own budget."""
-    told, sentence = row["instruction"], "may take {} seconds of CPU time."
-    own = sentence.format(row.get("cpu_budget_s"))
-    if own in told:
-        return {**row, "instruction": told.replace(own, sentence.format(cpu_s))}
-    return {
-        **row,
-        "instruction": f"{told}\n\nAll that runs in the container {sentence.format(cpu_s)}",
-    }
+    """Return a row whose instruction states these CPU seconds in place of the row's budget."""
+    instruction = row["instruction"]
+    budget = f"may take {row.get('cpu_budget_s')} seconds of CPU time."
+    new_budget = f"may take {cpu_s} seconds of CPU time."
+    if budget in instruction:
+        instruction = instruction.replace(budget, new_budget)
+    else:
+        instruction += f"\n\nAll that runs in the container {new_budget}"
+    return {**row, "instruction": instruction}
 
 
 def workspace_files(
     row: DatasetRow, *, track: str = "paper", has_git: bool = False, has_network: bool = False
 ) -> dict[str, File]:
-    """Return the files of an instance that an agent may see, by path: TASK.md, the paper, and the masked repository.
+    """Return the files of an instance that an agent may see, by path.
 
     Args:
         track: `paper`, or `contract`: then TASK.md states the contract as well.
-        has_git: whether the repository becomes a git repository where the agent works; TASK.md says which.
+        has_git: whether the repository becomes a git repository; TASK.md says so.
         has_network: whether the agent can reach a network; TASK.md then asks not to use it.
     """
-    return {
-        TASK: File(task_text(row, track, has_git=has_git, has_network=has_network).encode()),
-        "paper.md": File(row["paper_text"].encode()),
-        **{f"{REPO}/{name}": file for name, file in read_archive(row["repo_archive"]).items()},
-    }
+    task = task_text(row, track, has_git=has_git, has_network=has_network)
+    files = {TASK: File(task.encode()), "paper.md": File(row["paper_text"].encode())}
+    for name, file in read_archive(row["repo_archive"]).items():
+        files[f"{REPO}/{name}"] = file
+    return files
 
 
 def write_workspace(row: DatasetRow, folder: Path, *, track: str = "paper") -> Path:
@@ -69,36 +69,37 @@ def write_workspace(row: DatasetRow, folder: Path, *, track: str = "paper") -> P
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: is not an empty folder; name a new one, or remove it")
-    files = workspace_files(row, track=track, has_git=True)
-    made = next((path for path in (folder, folder / REPO) if not path.exists()), None)
+    task = task_text(row, track, has_git=True)
+    made = folder / REPO if folder.exists() else folder
     try:
         repo = unpack(row, folder / REPO)
-        message = f"{row['repo_name']}, {configuration_of(row).masked} masked"
-        run_git(repo, "init", "--quiet", "--initial-branch=main", "--template=")
-        run_git(repo, "add", "--all", "--force")
-        run_git(repo, "commit", "--quiet", "--no-verify", "--message", message)
-        for name, file in files.items():
-            if not name.startswith(f"{REPO}/"):
-                (folder / name).write_bytes(file.data)
+        _commit(repo, f"{row['repo_name']}, {configuration_of(row).masked} masked")
+        (folder / TASK).write_bytes(task.encode())
+        (folder / "paper.md").write_bytes(row["paper_text"].encode())
         facts = {"instance_id": row["instance_id"], "track": track, "row_sha256": row["row_sha256"]}
         write_atomically(marker_of(folder), json.dumps(facts) + "\n")
     except BaseException:
-        if made:
-            shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(made, ignore_errors=True)
         raise
     return folder
+
+
+def _commit(repo: Path, message: str) -> None:
+    """Make a git repository with one commit."""
+    run_git(repo, "init", "--quiet", "--initial-branch=main", "--template=")
+    run_git(repo, "add", "--all", "--force")
+    run_git(repo, "commit", "--quiet", "--no-verify", "--message", message)
 
 
 def task_text(row: DatasetRow, track: str, *, has_git: bool, has_network: bool = False) -> str:
     """Return the text of TASK.md."""
     import jinja2
 
-    text, undefined = (
-        Path(__file__).with_name("task.md.j2").read_text(encoding="utf-8"),
-        jinja2.StrictUndefined,
-    )
     template: Any = jinja2.Template(
-        text, undefined=undefined, trim_blocks=True, keep_trailing_newline=True
+        Path(__file__).with_name("task.md.j2").read_text(encoding="utf-8"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
     )
     return template.render(  # type: ignore[no-any-return]
         row=row,
@@ -114,43 +115,43 @@ def task_text(row: DatasetRow, track: str, *, has_git: bool, has_network: bool =
 def missing_parts(row: DatasetRow, folder: str = "") -> str:
     """Say what else is masked or removed in the repository of a function; empty if nothing is.
 
-    Masked functions are named, because a reader could call them. Removed helpers are not: their names would show how
-    the reference is built.
+    Masked functions are named, because a reader could call them. Removed helpers are not: their
+    names would show how the reference is built.
 
     Args:
         folder: the folder of the repository as the reader sees it, with a slash at the end.
     """
     if configuration_of(row).is_method:
         return ""
-    text, others = "", other_masked_functions(row)
-    if others:
-        places = [
-            f"{', '.join(f'`{name}`' for name in names)} in `{folder}{path}`"
-            for path, names in others.items()
-        ]
-        text += f" Also masked, because other tasks ask for it: {'; '.join(places)}. The reference does not need it."
+    places = []
+    for path, names in other_masked_functions(row).items():
+        functions = "`, `".join(names)
+        places.append(f"`{functions}` in `{folder}{path}`")
+    text = ""
+    if places:
+        text += f" Also masked, because other tasks ask for it: {'; '.join(places)}."
+        text += " The reference does not need it."
     if lacks_helpers(row):
-        text += (
-            " Helpers that only the removed code used are gone, too: define those that you need."
-        )
+        helpers = "Helpers that only the removed code used are gone, too"
+        text += f" {helpers}: define those that you need."
     return text
 
 
 def marker_of(folder: Path) -> Path:
-    """Return the file that states the instance and track of a workspace; it lies beside the folder."""
+    """Return the file beside a workspace that states its instance and track."""
     path = Path(os.path.abspath(folder))
     return path.with_name(f".{path.name}.lmrbench.json")
 
 
 def read_marker(folder: Path) -> tuple[str, str]:
     """Return (instance id, track) of a workspace; InputError if the folder is none."""
+    marker = marker_of(folder)
     try:
-        facts: Any = json.loads(read_regular(marker_of(folder), _MAX_MARKER_BYTES))
+        facts = json.loads(read_regular(marker, _MAX_MARKER_BYTES))
         instance, track = facts["instance_id"], facts["track"]
+        if isinstance(instance, str) and isinstance(track, str):
+            return instance, track
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        instance = track = None
-    if not (isinstance(instance, str) and isinstance(track, str)):
-        raise InputError(
-            f"{folder}: no workspace of `lmrbench agent workspace` ({marker_of(folder)} is missing or damaged)"
-        )
-    return instance, track
+        pass
+    problem = f"{marker} is missing or damaged"
+    raise InputError(f"{folder}: no workspace of `lmrbench agent workspace` ({problem})")

@@ -1,1 +1,1 @@
-"""Talk to models on OpenAI-compatible servers: addresses, prices, requests that succeed or raise one clear error."""
+"""Talk to models on OpenAI-compatible servers, with prices and limits, or raise one clear error."""

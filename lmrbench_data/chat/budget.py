@@ -1,4 +1,4 @@
-"""Costs of requests to models: prices, the amounts that rows record, and the cost limit of a call."""
+"""Costs of requests to models: prices, the amounts that rows record, the cost limit of a call."""
 
 import threading
 from collections.abc import Mapping
@@ -7,16 +7,19 @@ from typing import Any, NamedTuple
 
 from ..base.settings import Settings, option
 from ..base.text import plural
+from .refusals import get
 
 MAX_AMOUNT = 1e12  # larger numbers of tokens or dollars are mistakes
 
 
 class Tokens(NamedTuple):
-    """Numbers of tokens: of a question, of its answer with reasoning, and of what a cache knew of the question."""
+    """Numbers of tokens of one request."""
 
     question: int
     answer: int
+    """Reasoning included."""
     cached: int = 0
+    """Tokens of the question that the server had in a cache."""
 
 
 class CostLimitError(Exception):
@@ -24,7 +27,7 @@ class CostLimitError(Exception):
 
 
 class Price(Settings):
-    """US dollars per million tokens; those in a cache count in full unless they have a price: an upper bound."""
+    """US dollars per million tokens; cached tokens without a price of their own count in full."""
 
     input_per_mtok: float = option(ge=0, le=1e6)
     output_per_mtok: float = option(ge=0, le=1e6)
@@ -32,30 +35,24 @@ class Price(Settings):
 
     def cost(self, tokens: Tokens) -> float:
         """Return the US dollars that a question and its answer cost."""
-        cached = (
-            self.input_per_mtok
-            if self.cached_input_per_mtok is None
-            else self.cached_input_per_mtok
-        )
-        fresh = tokens.question - tokens.cached
-        return (
-            fresh * self.input_per_mtok
-            + tokens.cached * cached
-            + tokens.answer * self.output_per_mtok
-        ) / 1_000_000
+        cost = tokens.question * self.input_per_mtok + tokens.answer * self.output_per_mtok
+        if self.cached_input_per_mtok is not None:
+            cost -= tokens.cached * (self.input_per_mtok - self.cached_input_per_mtok)
+        return cost / 1_000_000
 
 
 @dataclass
 class Spent:
-    """The tokens and costs that rows record; those of some are unknown, or were when they were written."""
+    """The tokens and costs that rows record."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
     unknown: int = 0
+    """Rows whose cost is unknown."""
 
     def count(self, facts: Mapping[str, Any]) -> None:
-        """Count a row by its `input_tokens`, `output_tokens` and `cost_usd`, as far as it has them."""
+        """Count the `input_tokens`, `output_tokens` and `cost_usd` of a row, if it has them."""
         tokens = read_tokens(facts, "input_tokens", "output_tokens") or Tokens(0, 0)
         cost = facts.get("cost_usd")
         self.input_tokens += tokens.question
@@ -68,17 +65,17 @@ class Spent:
 
 @dataclass
 class Budget:
-    """The limit of a call's costs, if any, and the US dollars spent, also in earlier calls; several threads may use it.
+    """The limit of a call's costs, if any, and the US dollars spent, also in earlier calls.
 
     A request starts as long as anything is left, so the requests in flight can exceed the limit.
+    Several threads may use it.
     """
 
     limit: float | None = None
     price: Price | None = None
     spent: float = 0.0
-    unknown: int = (
-        0  # requests of unknown cost, those included that gave no answer but may be billed
-    )
+    unknown: int = 0
+    """Requests of unknown cost, including those that gave no answer but may be billed."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
@@ -87,15 +84,14 @@ class Budget:
         if self.limit is None:
             return ""
         if self.unknown:
-            return f"cost unknown: {plural(self.unknown, 'request')} without cost, so the cost limit cannot be kept"
-        return (
-            ""
-            if self.spent < self.limit
-            else f"cost limit reached: ${self.spent:.4f} of ${self.limit:g}"
-        )
+            count = plural(self.unknown, "request")
+            return f"cost unknown: {count} without cost, so the cost limit cannot be kept"
+        if self.spent >= self.limit:
+            return f"cost limit reached: ${self.spent:.4f} of ${self.limit:g}"
+        return ""
 
     def add(self, tokens: Tokens | None) -> float | None:
-        """Count a request, whose tokens are None if the server does not report them; return its cost, if known."""
+        """Count a request, whose tokens may be unknown; return its cost, if known."""
         cost = self.price.cost(tokens) if self.price and tokens else None
         with self._lock:
             self.spent += cost or 0.0
@@ -107,26 +103,24 @@ class Budget:
 def read_tokens(
     facts: Any, question: str = "prompt_tokens", answer: str = "completion_tokens"
 ) -> Tokens | None:
-    """Read the tokens of a question and its answer, by default from a server's `usage`; None if there are none.
+    """Read the numbers of tokens, by default from a server's `usage`; None if there are none.
 
-    Some servers count reasoning beside the completion, or leave the completion out: then the total tells.
+    Some servers count reasoning beside the completion, or leave the completion out: then the
+    total tells.
     """
-    if not isinstance(facts, dict):
-        return None
-    details = facts.get("prompt_tokens_details")
-    cached = (
-        details.get("cached_tokens")
-        if isinstance(details, dict)
-        else facts.get("prompt_cache_hit_tokens")
-    )
-    sent = _amount(facts.get(question))
-    received = _amount(facts.get(answer))
-    total = _amount(facts.get("total_tokens"))
+    sent = _amount(facts, question)
+    received = _amount(facts, answer)
+    total = _amount(facts, "total_tokens")
     if sent is None or (received is None and (total is None or total < sent)):
         return None
-    return Tokens(sent, max(received or 0, (total or 0) - sent), min(_amount(cached) or 0, sent))
+    cached = _amount(facts, "prompt_tokens_details", "cached_tokens")
+    if cached is None:
+        cached = _amount(facts, "prompt_cache_hit_tokens") or 0
+    received = max(received or 0, (total or 0) - sent)
+    return Tokens(sent, received, min(cached, sent))
 
 
-def _amount(value: Any) -> int | None:
-    """Return a number of tokens; None for anything else."""
+def _amount(facts: Any, *path: str) -> int | None:
+    """Return the number of tokens at a path; None for anything else."""
+    value = get(facts, *path)
     return value if type(value) is int and 0 <= value < MAX_AMOUNT else None

@@ -19,7 +19,10 @@ BaseUrl = Annotated[
 Instances = Annotated[
     tuple[str, ...], option(..., "Instances to include (default: all).", "--instance", "-i")
 ]
-_BODY = "More parameters of each request, such as reasoning_effort='\"high\"' or top_p=0.9 (default: none)."
+_BODY = (
+    "More parameters of each request, such as reasoning_effort='\"high\"' or top_p=0.9 "
+    "(default: none)."
+)
 #: Parameters that the harness sets, or that an agent's requests bring.
 _OWN = (
     "model",
@@ -38,32 +41,41 @@ _RETRIES = (
 _MAX_COST = (
     "Cost limit in US dollars, with what earlier runs spent on the same output; needs --prices."
 )
-_PRICES = "YAML file that maps each model to input_per_mtok, output_per_mtok and (optional) cached_input_per_mtok."
+_PRICES = (
+    "YAML file that maps each model to input_per_mtok, output_per_mtok and (optional) "
+    "cached_input_per_mtok."
+)
 
 
 def _read_body(value: Any) -> dict[str, Any]:
-    """Read the parameters that a user adds to each request: a mapping, or texts of the form KEY=JSON."""
-    texts = value if isinstance(value, list | tuple) else [value]
-    items: Any = (
-        value.items()
-        if isinstance(value, Mapping)
-        else (str(text).partition("=")[::2] for text in texts)
-    )
-    body: dict[str, Any] = {}
-    for key, item in items:
+    """Read the parameters that a user adds to each request: a mapping, or texts KEY=JSON."""
+    body = dict(value) if isinstance(value, Mapping) else _read_texts(value)
+    for name, parameter in body.items():
+        if name in _OWN:
+            raise ArgumentError("body", f"the harness sets {name} itself")
         try:
-            parameter = item if isinstance(value, Mapping) else json.loads(item)
-            json.dumps({key: parameter}, allow_nan=False)
+            json.dumps(parameter, allow_nan=False)
         except (ValueError, TypeError, RecursionError):
-            raise ArgumentError(
-                "body", f"{key} is not KEY=JSON, such as top_p=0.9 or {key}='\"high\"'"
-            ) from None
-        if key in body:
-            raise ArgumentError("body", f"{key} is named twice; name it once")
-        if key in _OWN:
-            raise ArgumentError("body", f"the harness sets {key} itself")
-        body[key] = parameter
+            raise _not_json(name) from None
     return body
+
+
+def _read_texts(texts: Any) -> dict[str, Any]:
+    body: dict[str, Any] = {}
+    for text in texts if isinstance(texts, list | tuple) else [texts]:
+        name, _, parameter = str(text).partition("=")
+        if name in body:
+            raise ArgumentError("body", f"{name} is named twice; name it once")
+        try:
+            body[name] = json.loads(parameter)
+        except (ValueError, RecursionError):
+            raise _not_json(name) from None
+    return body
+
+
+def _not_json(name: str) -> ArgumentError:
+    problem = f"{name} is not KEY=JSON, such as top_p=0.9 or {name}='\"high\"'"
+    return ArgumentError("body", problem)
 
 
 Body = Annotated[
@@ -100,21 +112,23 @@ class JobSettings(ModelSettings):
     instances: Instances = ()
 
     def price(self) -> Price | None:
-        """Return the price of the model; None without a file; InputError if it has none, or a limit has no prices."""
-        if self.prices is None and self.max_cost is not None:
-            raise ArgumentError(
-                "max_cost", "needs prices: a YAML file with the prices of each model"
-            )
+        """Return the price of the model; None without a file.
+
+        Raises:
+            InputError: the file lacks the model, or there is a cost limit but no file.
+        """
         if self.prices is None:
+            if self.max_cost is not None:
+                problem = "needs prices: a YAML file with the prices of each model"
+                raise ArgumentError("max_cost", problem)
             return None
         table = {str(name): value for name, value in read_yaml(self.prices).items()}
         try:
             return Price.of(**table[self.model])
         except (KeyError, ArgumentError, TypeError):
             lacks = f"no input_per_mtok and output_per_mtok (US dollars) for {self.model!r}"
-            raise InputError(
-                f"{self.prices}: {lacks}; it has {', '.join(sorted(table)) or 'none'}"
-            ) from None
+            known = ", ".join(sorted(table)) or "none"
+            raise InputError(f"{self.prices}: {lacks}; it has {known}") from None
 
 
 class RequestSettings(JobSettings, Endpoint):

@@ -1,4 +1,4 @@
-"""Work through jobs that ask a model: one queue, several workers, one rule for giving up, one cost limit."""
+"""Work through jobs that ask a model: several workers, one rule for giving up, one cost limit."""
 
 import asyncio
 import concurrent.futures
@@ -12,17 +12,19 @@ from .client import ChatClient, RequestError
 from .refusals import Cause
 
 Job = Callable[[], Awaitable[str]]
-"""Does a job, records its result and returns a label; RequestError counts as an error, others end the pass."""
+"""Does a job, records its result, returns a label. A RequestError counts; others end the pass."""
 
 
 @dataclass
 class JobSummary:
-    """The outcome of one pass over the missing jobs: how many were `kept` from earlier ones, how many failed."""
+    """The outcome of one pass over the missing jobs."""
 
     kept: int = 0
+    """Jobs that earlier passes did."""
     errors: int = 0
     first_error: str = ""
-    stopped: str = ""  # the reason why the pass ended early
+    stopped: str = ""
+    """The reason why the pass ended early."""
     out_of_budget: bool = False
     cost_usd: float | None = None
     """US dollars, earlier passes included; None if a price or a count is missing."""
@@ -51,17 +53,16 @@ def do_jobs(
     progress: Progress | None = None,
 ) -> None:
     """Do the missing jobs, several at a time; no request is in flight afterwards."""
-    progress, failures = progress or Progress(), Failures()
-    filtered = list[
-        Job
-    ]()  # refused by a content filter before the server was known to answer others
+    progress = progress or Progress()
+    failures = Failures()
+    # Refused by a content filter before the server was known to answer others.
+    filtered: list[Job] = []
     client.answers_others = summary.kept > 0
 
     async def take(queue: Iterator[Job]) -> None:
-        while (
-            not (summary.stopped or summary.out_of_budget)
-            and (job := next(queue, None)) is not None
-        ):
+        for job in queue:
+            if summary.stopped or summary.out_of_budget:
+                return
             try:
                 label = await job()
                 failures.note(failed=False)

@@ -1,4 +1,4 @@
-"""Classify what a server sent: an answer or a problem, whether it may be billed, and whether it passes."""
+"""Classify what a server sent: an answer or a problem, billed or not, passing or not."""
 
 import contextlib
 import email.utils
@@ -29,10 +29,14 @@ class Reply:
     """An answer of a server, or the problem that takes its place."""
 
     response: "httpx2.Response"
-    status: int  # HTTP's, or the one that a reply without an answer deserves; 0 if nothing came
-    problem: str = ""  # the reason why there is no answer
-    is_billed: bool = False  # also if it only may be
-    is_lost: bool = False  # the same request would probably end the same way again
+    status: int
+    """HTTP's, or the one that a reply without an answer deserves; 0 if nothing came."""
+    problem: str = ""
+    """The reason why there is no answer."""
+    is_billed: bool = False
+    """True also if it only may be."""
+    is_lost: bool = False
+    """Whether the same request would probably end the same way again."""
 
     @cached_property
     def body(self) -> Any:
@@ -44,17 +48,15 @@ class Reply:
         """The JSON values: several if it is a stream."""
         if not isinstance(self.body, str):
             return [self.body]
-        return [
-            _json(line.removeprefix(b"data:"))
-            for line in self.response.content.split(b"\n")
-            if line
-        ]
+        lines = self.response.content.split(b"\n")
+        return [_json(line.removeprefix(b"data:")) for line in lines if line]
 
     @cached_property
     def tokens(self) -> Tokens | None:
         """The tokens that the server reports; None if it reports none."""
         for event in reversed(self.events):
-            if tokens := read_tokens(get(event, "usage")):
+            tokens = read_tokens(get(event, "usage"))
+            if tokens:
                 return tokens
         return None
 
@@ -65,16 +67,15 @@ class Reply:
 
     @property
     def is_passing(self) -> bool:
-        """True if the status means that the same request may succeed, and the server does not forbid to repeat it."""
-        is_forbidden = (
-            self.response.headers.get("x-should-retry") == "false" or self._wait_s > _LONGEST_WAIT_S
-        )
-        return not (self.is_lost or is_forbidden) and (
-            self.status in (0, 408, 409, 429) or self.status >= 500
-        )
+        """Whether the same request may succeed, and the server does not forbid to repeat it."""
+        if self.is_lost or self._wait_s > _LONGEST_WAIT_S:
+            return False
+        if self.response.headers.get("x-should-retry") == "false":
+            return False
+        return self.status in (0, 408, 409, 429) or self.status >= 500
 
     def pause_s(self, tries: int) -> float:
-        """Return the seconds to wait after so many tries: as the server asks, or twice as long each time."""
+        """Return the seconds to wait: as the server asks, or twice as long after each try."""
         if 0 < self._wait_s <= _LONGEST_WAIT_S:
             return self._wait_s
         return random.uniform(0.75, 1.0) * min(0.5 * 2.0 ** min(tries, 9), 8.0)
@@ -83,14 +84,13 @@ class Reply:
     def _wait_s(self) -> float:
         """The seconds that the server asks to wait, which may be a date; 0 if it does not ask."""
         headers = self.response.headers
-        for name, unit_s in (("Retry-After-Ms", 0.001), ("Retry-After", 1.0)):
-            with contextlib.suppress(ValueError):
-                return float(headers.get(name, "")) * unit_s
+        with contextlib.suppress(ValueError):
+            return float(headers.get("Retry-After-Ms", "")) / 1000
+        asked = headers.get("Retry-After", "")
+        with contextlib.suppress(ValueError):
+            return float(asked)
         with contextlib.suppress(TypeError, ValueError, OverflowError, OSError):
-            return (
-                email.utils.parsedate_to_datetime(headers.get("Retry-After", "")).timestamp()
-                - time.time()
-            )
+            return email.utils.parsedate_to_datetime(asked).timestamp() - time.time()
         return 0.0
 
 
@@ -99,9 +99,7 @@ def read_reply(response: "httpx2.Response") -> Reply:
     reply = Reply(response, response.status_code)
     damage = response.extensions.get(DAMAGE, "")
     if response.is_redirect:
-        target = response.headers.get("Location", "").partition("?")[0].rpartition("@")[2]
-        problem = f"it redirects to {target} (HTTP {reply.status}); nothing was sent there"
-        return replace(reply, status=302, problem=f"{problem}. If you trust it, name it instead")
+        return _redirect(reply)
     if not response.is_success:
         reply = replace(reply, problem=damage or f"HTTP {reply.status}: {reply.refusal.message}")
     elif damage:
@@ -110,39 +108,52 @@ def read_reply(response: "httpx2.Response") -> Reply:
         return replace(reply, is_billed=True)
     else:
         reply = _read_success(reply)
-    return replace(reply, is_billed=True, is_lost=True) if reply.status in _LOST else reply
+    if reply.status in _LOST:
+        return replace(reply, is_billed=True, is_lost=True)
+    return reply
+
+
+def _redirect(reply: Reply) -> Reply:
+    location = reply.response.headers.get("Location", "")
+    target = location.partition("?")[0].rpartition("@")[2]  # without a key or a password
+    problem = f"it redirects to {target} (HTTP {reply.status}); nothing was sent there"
+    return replace(reply, status=302, problem=f"{problem}. If you trust it, name it instead")
 
 
 def _read_success(reply: Reply) -> Reply:
     """Look for the answer in a reply of status 200."""
     choice = get(reply.body, "choices", 0)
     error = get(reply.body, "error")
-    reason = get(choice, "finish_reason")
-    is_choice = isinstance(choice, dict) and "delta" not in choice  # as in an event of a stream
-    if (
-        is_choice
-        and not (error or get(choice, "error"))
-        and (choice.get("message") is not None or reason)
-    ):
-        reply = replace(reply, is_billed=True)
-        if ending(reason) is not Ending.GAVE_UP:
-            return reply
-        return replace(
-            reply, status=502, problem=f"the answer ended with an error: finish_reason {reason}"
-        )
-    is_completion = isinstance(get(reply.body, "choices"), list) and not error
-    reply = replace(reply, is_billed=bool(is_completion or get(reply.body, "usage")))
-    kind = (
-        "the answer ended with an error"
-        if get(choice, "error")
-        else "the server's answer is not a chat completion"
-    )
+    if not _is_answer(choice) or error or choice.get("error"):
+        return _read_refusal(reply)
+    reply = replace(reply, is_billed=True)
+    reason = choice.get("finish_reason")
+    if ending(reason) is Ending.GAVE_UP:
+        problem = f"the answer ended with an error: finish_reason {reason}"
+        return replace(reply, status=502, problem=problem)
+    return reply
+
+
+def _read_refusal(reply: Reply) -> Reply:
+    """Return the problem of a reply of status 200 without an answer."""
+    body = reply.body
+    is_completion = isinstance(get(body, "choices"), list) and not get(body, "error")
+    reply = replace(reply, is_billed=bool(is_completion or get(body, "usage")))
+    kind = "the server's answer is not a chat completion"
+    if get(body, "choices", 0, "error"):
+        kind = "the answer ended with an error"
     if reply.response.text.lstrip().startswith("<"):
-        return replace(
-            reply, status=502, problem=f"{kind} but a web page (the address often ends in /v1)"
-        )
+        problem = f"{kind} but a web page (the address often ends in /v1)"
+        return replace(reply, status=502, problem=problem)
     problem = f"{kind}: {reply.refusal.message or reply.response.text[:200]}"
     return replace(reply, status=status_inside(reply.refusal), problem=problem)
+
+
+def _is_answer(choice: Any) -> bool:
+    """Return whether a choice has a message, or a reason for having none."""
+    if not isinstance(choice, dict) or "delta" in choice:  # an event of a stream
+        return False
+    return choice.get("message") is not None or bool(choice.get("finish_reason"))
 
 
 def _json(content: bytes) -> Any:

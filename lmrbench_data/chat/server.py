@@ -1,10 +1,9 @@
-"""A model server: its address, its key and the connection to it; the address as files record it, without secrets."""
+"""A model server: its address and its key, the connection to it, and its name without secrets."""
 
 import asyncio
 import contextlib
 import os
 import ssl
-import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
 OPENAI = "https://api.openai.com/v1"
 #: A reply has at most this size, unpacked.
 MAX_REPLY_BYTES = 32 * 2**20
+#: Encodings of a body that are read, although requests ask for none.
+_ENCODINGS = ("", "identity", "gzip", "deflate")
 
 
 def address(base_url: str | None) -> str:
@@ -39,7 +40,11 @@ def address_and_key(base_url: str | None) -> tuple[str, str]:
 
 
 def server_name(base_url: str | None) -> str:
-    """Return an address in one spelling, without password, key or parameters; raise InputError for a malformed one."""
+    """Return an address in one spelling, without password, key or parameters.
+
+    Raises:
+        ArgumentError: the address is malformed.
+    """
     import httpx2
 
     try:
@@ -57,15 +62,19 @@ def server_name(base_url: str | None) -> str:
 class Connection:
     """A connection to one server, which sends the key to no other; close it after use.
 
-    A query in the address, such as Azure's `api-version`, is part of each request. The certificates and the proxy of
-    the environment are used, the proxy not for this machine; InputError if they cannot be.
+    A query in the address, such as Azure's `api-version`, is part of each request. Certificates
+    and the proxy of the environment are used, except the proxy for servers on this machine.
+
+    Raises:
+        InputError: the certificates or the proxy cannot be used.
     """
 
     def __init__(self, url: str, key: str, timeout_s: float) -> None:
         import httpx2
         import openai
 
-        self._url, self._timeout_s = url, timeout_s
+        self._url = url
+        self._timeout_s = timeout_s
         parts = httpx2.URL(url)
         headers = {"Accept-Encoding": "identity"}
         if key and "api-version" in parts.params:  # Azure's deployments expect the key here
@@ -99,16 +108,15 @@ class Connection:
         """Return the problem of a request that got no reply."""
         import httpx2
 
-        nothing = httpx2.Response(0)
-        if isinstance(error, httpx2.ReadTimeout):
-            return Reply(nothing, 0, f"no answer within {self._timeout_s:g} s", is_billed=True)
-        if "CERTIFICATE_VERIFY_FAILED" not in str(error):
-            return Reply(nothing, 0, one_line(repr(error))[:200])
-        fix = "name the certificate of its authority in SSL_CERT_FILE or SSL_CERT_DIR"
-        server = server_name(self._url)
-        raise InputError(
-            f"the certificate of {server} is not trusted ({one_line(error)[:200]}); {fix}"
-        ) from error
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            problem = f"the certificate of {server_name(self._url)} is not trusted"
+            fix = "name the certificate of its authority in SSL_CERT_FILE or SSL_CERT_DIR"
+            raise InputError(f"{problem} ({one_line(error)[:200]}); {fix}") from error
+        is_late = isinstance(error, httpx2.ReadTimeout)
+        problem = one_line(repr(error))[:200]
+        if is_late:
+            problem = f"no answer within {self._timeout_s:g} s"
+        return Reply(httpx2.Response(0), 0, problem, is_billed=is_late)
 
     async def close(self) -> None:
         """Close the connection."""
@@ -116,7 +124,7 @@ class Connection:
 
 
 def _http_client(url: "httpx2.URL", timeout_s: float) -> "httpx2.AsyncClient":
-    """Return a client that follows no redirect and reads each body within limits of time and size."""
+    """Return a client that follows no redirect and limits the time and size of each body."""
     import httpx2
     import openai
 
@@ -134,55 +142,58 @@ def _http_client(url: "httpx2.URL", timeout_s: float) -> "httpx2.AsyncClient":
     try:
         return Client(verify=certificates, trust_env=not is_local, follow_redirects=False)
     except (ImportError, ValueError, httpx2.InvalidURL) as error:
-        raise InputError(
-            f"the proxy of the environment (HTTPS_PROXY) cannot be used: {one_line(error)}"
-        ) from error
+        problem = f"the proxy of the environment (HTTPS_PROXY) cannot be used: {one_line(error)}"
+        raise InputError(problem) from error
 
 
 def _certificates() -> ssl.SSLContext:
     """Return the certificates of authorities that the environment names, or those of the system."""
     import httpx2
 
-    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    file = os.environ.get("SSL_CERT_FILE") or None
+    folder = os.environ.get("SSL_CERT_DIR") or None
     if not (file or folder):
         return httpx2.create_ssl_context()
     try:
-        return ssl.create_default_context(cafile=file or None, capath=folder or None)
+        return ssl.create_default_context(cafile=file, capath=folder)
     except OSError as error:
-        raise InputError(
-            f"SSL_CERT_FILE or SSL_CERT_DIR cannot be used: {one_line(error)}"
-        ) from error
+        problem = f"SSL_CERT_FILE or SSL_CERT_DIR cannot be used: {one_line(error)}"
+        raise InputError(problem) from error
 
 
 async def _read(response: "httpx2.Response") -> "httpx2.Response":
-    """Return a response with its whole body, read as UTF-8; without it if it is too large or cannot be unpacked."""
+    """Return a response with its whole body, or with the reason why the body cannot be read."""
     import httpx2
 
-    body = bytearray()
     async with contextlib.aclosing(response):
-        async for chunk in response.aiter_raw():
-            body += chunk
-            if len(body) > MAX_REPLY_BYTES:
-                break
-    content, problem = bytes(body), ""
-    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
-    if encoding in ("gzip", "x-gzip", "deflate"):
-        try:
-            content = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(
-                content, MAX_REPLY_BYTES + 1
-            )
-        except zlib.error:
-            problem = f"the server's answer is damaged ({encoding})"
-    elif encoding not in ("identity", ""):
-        problem = f"the server compresses its answer ({encoding[:40]}), which the request forbids"
-    if len(content) > MAX_REPLY_BYTES:
-        problem = f"the server's answer has more than {MAX_REPLY_BYTES >> 20} MiB"
+        content, problem = await _unpack(response)
+    headers = httpx2.Headers(response.headers)
+    headers.pop("Content-Encoding", None)
     whole = httpx2.Response(
         response.status_code,
-        headers=[item for item in response.headers.multi_items() if item[0] != "content-encoding"],
-        content=b"" if problem else content,
+        headers=headers,
+        content=content,
         request=response.request,
-        extensions={DAMAGE: problem} if problem else None,
+        extensions={DAMAGE: problem},
     )
     whole.encoding = "utf-8"  # the header may name a codec that decodes no text
     return whole
+
+
+async def _unpack(response: "httpx2.Response") -> tuple[bytes, str]:
+    """Return the unpacked body of a response, or nothing and the reason."""
+    import httpx2
+
+    encoding = response.headers.get("Content-Encoding", "").strip().lower()
+    if encoding not in _ENCODINGS:
+        problem = f"the server compresses its answer ({encoding[:40]}), which the request forbids"
+        return b"", problem
+    body = bytearray()
+    try:
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > MAX_REPLY_BYTES:
+                return b"", f"the server's answer has more than {MAX_REPLY_BYTES >> 20} MiB"
+    except httpx2.DecodingError:
+        return b"", f"the server's answer is damaged ({encoding})"
+    return bytes(body), ""

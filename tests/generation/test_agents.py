@@ -16,7 +16,6 @@ import pytest
 from lmrbench.generation.agents.agent_image import agent_image, find_agent_image
 from lmrbench.generation.agents.agent_runs import open_agent, run_agent
 from lmrbench.generation.agents.box import open_box
-from lmrbench.generation.agents.relay import Relay
 from lmrbench.generation.settings import AgentSettings
 from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
 from lmrbench_data.chat.budget import Budget, Price
@@ -24,7 +23,22 @@ from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.docker import PROCESS_LABEL
 from lmrbench_evaluate.sandbox.docker_client import connect
 from support import warm_cli
-from support.agents import ANSWER, DONE, EDIT, KEY, MODEL, PLAIN, READ, TRY, bash, built, calls, solved
+from support.agents import (
+    ANSWER,
+    DONE,
+    EDIT,
+    KEY,
+    MODEL,
+    PLAIN,
+    READ,
+    TRY,
+    ask_relay,
+    bash,
+    built,
+    calls,
+    open_relay,
+    solved,
+)
 from support.command_line import PROGRAM
 from support.openai_server import Reply, Request, Server, completion
 from support.sandboxes import until
@@ -208,29 +222,25 @@ def test_account_without_credit_ends_the_run(run: Any, server: Server) -> None:
 
 
 def test_relay_enforces_model_and_limits(server: Server) -> None:
-    def ask(relay: Relay, **more: Any) -> int:
-        body = {"model": MODEL, "messages": [{"role": "user", "content": "x"}], **more}
-        return relay.answer("POST", "/v1/chat/completions", json.dumps(body).encode()).status
-
-    relay = Relay(MODEL, server.base_url, budget=Budget(), max_steps=2)
-    assert ask(relay, model="dearer") == 400
+    relay = open_relay(server.base_url, max_steps=2)
+    assert ask_relay(relay, model="dearer").status == 400
     assert relay.answer("POST", "/v1/files", b"{}").status == 404
     assert relay.answer("GET", "/v1/models", b"").status == 200
     assert not server.requests
-    assert [ask(relay) for _ in range(3)] == [200, 200, 403]
-    assert (relay.limit, relay.steps) == ("step_limit", 2)
-    relay = Relay(MODEL, server.base_url, budget=Budget(0.003, Price(input_per_mtok=1.0, output_per_mtok=10.0)))
-    assert [ask(relay) for _ in range(3)] == [200, 200, 403]
+    assert [ask_relay(relay).status for _ in range(3)] == [200, 200, 403]
+    assert (relay.limit, relay.usage.steps) == ("step_limit", 2)
+    relay = open_relay(server.base_url, budget=Budget(0.003, Price(input_per_mtok=1.0, output_per_mtok=10.0)))
+    assert [ask_relay(relay).status for _ in range(3)] == [200, 200, 403]
     assert relay.limit == "cost_limit"
     stream = Reply(
         body=b'data: {}\n\ndata: {"usage": {"prompt_tokens": 7, "completion_tokens": 3}}\n\ndata: [DONE]\n',
         headers={"Content-Type": "text/event-stream"},
     )
     server.script = [stream, *[Reply(302, {}, {"Location": "http://127.0.0.1:1/"})] * 2]
-    relay = Relay(MODEL, server.base_url, budget=Budget())
-    assert ask(relay, stream=True) == 200
-    assert (relay.input_tokens, relay.output_tokens) == (7, 3)
-    assert (ask(relay), ask(relay)) == (302, 403)
+    relay = open_relay(server.base_url)
+    assert ask_relay(relay, stream=True).status == 200
+    assert relay.usage.tokens == (7, 3, 0)
+    assert (ask_relay(relay).status, ask_relay(relay).status) == (302, 403)
     assert "redirects to http://127.0.0.1:1/" in relay.fatal
 
 
@@ -238,9 +248,8 @@ def test_ignored_limit_is_sent_by_its_other_name_and_warned_of(
     server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.judge = lambda request: Reply(body=completion("x", usage=(10, request.body.get("max_tokens", 5000))))
-    relay = Relay(MODEL, server.base_url, budget=Budget(), max_tokens=900)
-    body = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "x"}]}).encode()
-    assert [relay.answer("POST", "/v1/chat/completions", body).status for _ in range(2)] == [200, 200]
+    relay = open_relay(server.base_url, max_tokens=900)
+    assert [ask_relay(relay).status for _ in range(2)] == [200, 200]
     limits = [{name for name in request.body if name.startswith("max_")} for request in server.requests]
     assert limits == [{"max_completion_tokens"}, {"max_tokens"}]
     [warning] = caplog.messages
@@ -271,9 +280,8 @@ TOO_LONG = {"error": {"message": f"This model's maximum context length is 9 toke
 )
 def test_error_of_the_server_stays_outside(server: Server, reply: Reply, status: int, code: str, reason: str) -> None:
     server.judge = lambda request: reply
-    relay = Relay(MODEL, server.base_url, budget=Budget())
-    body = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "x"}]}).encode()
-    answer = relay.answer("POST", "/v1/chat/completions", body)
+    relay = open_relay(server.base_url)
+    answer = ask_relay(relay)
     assert (answer.status, json.loads(answer.body)["error"]["code"]) == (status, code)
     assert answer.retry_after == reply.headers.get("Retry-After", "")
     assert KEY.encode() not in answer.body
@@ -284,20 +292,19 @@ def test_error_of_the_server_stays_outside(server: Server, reply: Reply, status:
 
 def test_agent_cannot_end_the_run_by_what_it_asks(server: Server) -> None:
     """A firewall that dislikes its text, and an error that repeats it."""
-    relay = Relay(MODEL, server.base_url, budget=Budget())
-    body = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "x"}]}).encode()
+    relay = open_relay(server.base_url)
     for status, error in ((403, "blocked by the firewall"), (400, "'my credit balance' is not a tool")):
         server.script = [Reply(status, {"error": {"message": error}})]
-        assert relay.answer("POST", "/v1/chat/completions", body).status == status
+        assert ask_relay(relay).status == status
         with pytest.raises(InfraError, match=error) as raised:
             relay.check()
         assert type(raised.value) is InfraError
-    assert relay.answer("POST", "/v1/chat/completions", body).status == 200
+    assert ask_relay(relay).status == 200
     relay.check()
 
 
 def test_request_that_cannot_be_sent_is_refused_at_once(server: Server) -> None:
-    relay = Relay(MODEL, server.base_url, budget=Budget())
+    relay = open_relay(server.base_url)
     for text, number in (('"\\ud800"', "1"), ('"x"', "NaN"), ('"x"', "1e999")):
         body = f'{{"model": "{MODEL}", "messages": [{{"role": "user", "content": {text}}}], "seed": {number}}}'
         assert relay.answer("POST", "/v1/chat/completions", body.encode()).status == 400

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lmrbench.generation.answer_patch import Answer, answer_of, read_folder
+from lmrbench.generation.answer_patch import Answer, read_answer
 from lmrbench_data.base import git as neutral_git
 from lmrbench_data.loader import File, LoadError, check_path, write_files
 from lmrbench_evaluate.rebuild.patch import apply_patch, is_cache
@@ -18,7 +18,7 @@ from lmrbench_evaluate.rebuild.patch import apply_patch, is_cache
 def answer(before: Mapping[str, File], after: Mapping[str, File]) -> Answer:
     with tempfile.TemporaryDirectory() as place:
         write_files(after, Path(place))
-        return answer_of(before, read_folder(before, Path(place)))
+        return read_answer(before, Path(place))
 
 
 def is_allowed(name: str) -> bool:

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from lmrbench.generation.agents.relay import Relay, RunEndedError
+from lmrbench.generation.agents.relay import RunEndedError
 from lmrbench_data.base.errors import InfraError, InputError
-from lmrbench_data.chat.budget import Budget
 from lmrbench_data.chat.client import ChatClient, Completion, RequestError
 from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.chat.jobs import run_to_end
+from support.agents import ask_relay, open_relay
 from support.openai_server import Reply, Request, Server, completion
 
 QUESTION = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}]
@@ -123,8 +123,8 @@ def test_certificates_of_the_environment_count_on_this_machine_too(
     started = time.monotonic()
     with pytest.raises(InputError, match=untrusted):
         ask(private_server)
-    relay = Relay("m", private_server, budget=Budget())
-    relay.answer("POST", "/v1/chat/completions", b'{"model": "m", "messages": []}')
+    relay = open_relay(private_server)
+    ask_relay(relay)
     with pytest.raises(RunEndedError, match=untrusted):
         relay.check()
     assert time.monotonic() - started < 5, "it is not asked again"

@@ -13,7 +13,10 @@ import pytest
 
 import lmrbench as lmr
 from lmrbench.generation.agents.agent_image import find_agent_image
+from lmrbench.generation.agents.relay import HttpAnswer, Relay
 from lmrbench_data.base.errors import InputError
+from lmrbench_data.chat.budget import Budget
+from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.docker_client import connect
@@ -51,6 +54,18 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         server.key = KEY
         server.judge = lambda request: ANSWER
         yield server
+
+
+def open_relay(base_url: str, budget: Budget | None = None, max_steps: int | None = None, **more: Any) -> Relay:
+    """A relay to a model server, with the settings of its endpoint."""
+    endpoint = Endpoint.of(**{"model": MODEL, "base_url": base_url, **more})
+    return Relay(endpoint, budget or Budget(), max_steps)
+
+
+def ask_relay(relay: Relay, **more: Any) -> HttpAnswer:
+    """Ask for a chat completion as an agent does."""
+    body = {"model": relay.model, "messages": [{"role": "user", "content": "x"}], **more}
+    return relay.answer("POST", "/v1/chat/completions", json.dumps(body).encode())
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Build and find the image of an agent that runs in the container: the image of the task with the agent installed.
+"""Build and find the image of an agent: the image of the task with the agent installed.
 
 `lmrbench images build --agent` builds it; a run only checks that it exists.
 """
@@ -39,21 +39,16 @@ class AgentImage(Environment):
 
 def agent_image(agent: str, base: str) -> AgentImage:
     """Return the image of an agent on the image of a task; InputError if the agent has none."""
-    known = {
-        folder.name: folder
-        for folder in sorted(_FOLDERS.iterdir())
-        if (folder / "Dockerfile").is_file()
-    }
-    if agent not in known:
-        raise InputError(
-            f"{agent!r} is not an agent with an image of its own; known: {', '.join(known)}"
-        )
-    return AgentImage(known[agent], f"{agent} on {base}", DISK_MB[agent], base)
+    if agent not in DISK_MB:
+        known = ", ".join(DISK_MB)
+        raise InputError(f"{agent!r} is not an agent with an image of its own; known: {known}")
+    return AgentImage(_FOLDERS / agent, f"{agent} on {base}", DISK_MB[agent], base)
 
 
 def find_agent_image(api: Any, agent: str, base: str) -> str:
     """Return the content address of an agent's image; InputError if it has not been built."""
-    if identity := image_id(api, agent_image(agent, base).tag):
+    identity = image_id(api, agent_image(agent, base).tag)
+    if identity:
         return identity
     how = f"`lmrbench images build --agent {agent}` (with --benchmark, if the tasks are your own)"
     raise InputError(f"{agent} has no image on {base} yet; build it with {how}")
@@ -62,21 +57,24 @@ def find_agent_image(api: Any, agent: str, base: str) -> str:
 def build_agent_images(
     agent: str, bases: Sequence[str], benchmark: Path | None = None
 ) -> dict[str, str]:
-    """Build an agent's images on several images of tasks, which are built if missing; return tag → content address.
+    """Build an agent's images on several images of tasks, which are built if missing.
 
     Args:
-        benchmark: a folder of tasks whose environments can be built in addition to the installed ones.
+        benchmark: a folder of tasks whose environments can be built besides the installed ones.
+
+    Returns:
+        Tag → content address.
 
     Raises:
         InputError: the agent has no image of its own.
         InfraError: there is no Docker, or a step of a build fails.
     """
     images = [agent_image(agent, base) for base in bases]
-    api, built = connect(), {}
+    api = connect()
+    built = {}
     for item in images:
-        _log.info(
-            "building %s: about %.1f GB of disk beside %s", item.tag, item.disk_mb / 1000, item.base
-        )
+        size = f"{item.disk_mb / 1000:.1f} GB"
+        _log.info("building %s: about %s of disk beside %s", item.tag, size, item.base)
         ensure_image(api, item.base, benchmark)
         built[item.tag] = build_image(api, item)
     return built

@@ -1,11 +1,11 @@
-"""Run an agent on many instances, each in a box of its own; append each row at once, and resume a stopped run."""
+"""Run an agent on many instances, each in its own box; append each row at once; resume a run."""
 
 import contextlib
 import itertools
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +15,11 @@ from lmrbench_data.base.errors import ArgumentError, InfraError
 from lmrbench_data.base.files import now
 from lmrbench_data.base.jobs import GIVE_UP_AFTER, Failures, Progress, run_jobs
 from lmrbench_data.base.text import plural
-from lmrbench_data.chat.budget import Budget
+from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.chat.server import address_and_key
 from lmrbench_data.dataset.rows import DatasetRow, check_contracts, choose_rows
-from lmrbench_data.loader import read_archive
-from lmrbench_evaluate.predictions.prediction import AnswerKey, Prediction
+from lmrbench_data.loader import File, read_archive
+from lmrbench_evaluate.predictions.prediction import AnswerKey
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.zygote import WORK
 
@@ -27,14 +27,15 @@ from ..answer_log import AnswerLog, AnswerSummary, model_name
 from ..settings import AgentSettings
 from ..workspace import with_cpu_budget, workspace_files
 from .base import TIME_LIMIT, Agent, Job
-from .box import CPU_LIMIT, CpuMeter, open_box
+from .box import CPU_LIMIT, Box, CpuMeter, open_box
 from .command import CommandAgent
 from .installed import PROGRAMS, InstalledAgent
 from .leftovers import take_leftovers
 from .relay import Relay, RunEndedError
 
-PREDICTIONS, TRAJECTORIES = "predictions.jsonl", "trajectories"
-#: The folder among an agent's records for the files that the agent left itself.
+PREDICTIONS = "predictions.jsonl"
+TRAJECTORIES = "trajectories"
+#: The folder among the records of an agent for the files that the agent left itself.
 RECORDS = "agent"
 _log = logging.getLogger(__name__)
 
@@ -47,16 +48,22 @@ class AgentSummary(AnswerSummary):
     unchanged: int = 0
     """Rows whose agent changed nothing; they count as malformed."""
 
+    def count(self, row: Mapping[str, Any]) -> None:
+        """Count a row that is written."""
+        super().count(row)
+        self.done += 1
+        self.unchanged += not row["model_patch"]
+
 
 def open_agent(agent: str, files: Path | None = None) -> Agent:
-    """Return the agent of that name, or the command; ArgumentError if it is none, or its files cannot be used."""
+    """Return the agent of that name, or the command; ArgumentError if it cannot be used."""
     return InstalledAgent(agent) if agent in PROGRAMS else CommandAgent(agent, files)
 
 
 def run_agent(
     settings: AgentSettings, rows: Sequence[DatasetRow], progress: Progress | None = None
 ) -> AgentSummary:
-    """Run an agent on the instances whose rows are missing, and add them to `out`/predictions.jsonl.
+    """Run an agent on the instances whose rows `out`/predictions.jsonl lacks, and add these.
 
     Args:
         rows: those of the dataset.
@@ -70,27 +77,10 @@ def run_agent(
     settings.price()  # fails before any work
     agent = open_agent(settings.agent, settings.agent_files)
     address_and_key(settings.base_url)
-    name = model_name(settings.name or settings.model)
-    chosen = choose_rows(rows, settings.instances)[: settings.limit]
-    check_contracts(chosen, settings.track)
-    with AnswerLog.open(settings.out / PREDICTIONS) as file, DockerSandbox() as sandbox:
-        names = name, f"agent:{agent.name}", settings.track
-        if any(key[1:4] != names for key in file.keys):
-            raise ArgumentError(
-                "out",
-                f"{settings.out}: holds rows of another model, agent or track; choose another",
-            )
-        budget = file.budget(settings, name)
-        run = _AgentRun(settings, agent, names, budget, file, sandbox)
-        file.check_request(names, run.request)
-        images = {
-            tag: agent.image(sandbox, tag)
-            for tag in sorted({row["docker_image"] for row in chosen})
-        }
-        run.all(chosen, images, progress or Progress())
-        run.summary.close(budget)
-        run.summary.unknown_costs = file.unknown_costs
-    return run.summary
+    rows = choose_rows(rows, settings.instances)[: settings.limit]
+    check_contracts(rows, settings.track)
+    with AnswerLog.open(settings.out / PREDICTIONS) as log, DockerSandbox() as sandbox:
+        return _AgentRun(settings, agent, log, sandbox).run(rows, progress or Progress())
 
 
 @dataclass
@@ -99,148 +89,135 @@ class _AgentRun:
 
     settings: AgentSettings
     agent: Agent
-    names: tuple[str, str, str]
-    budget: Budget
-    file: AnswerLog
+    log: AnswerLog
     sandbox: DockerSandbox
 
     def __post_init__(self) -> None:
-        self.request = {**self.settings.request(), "agent_files": self.agent.files_sha256}
+        settings = self.settings
         self.summary = AgentSummary()
+        model = model_name(settings.name or settings.model)
+        self.names = (model, f"agent:{self.agent.name}", settings.track)
+        self.request = {**settings.request(), "agent_files": self.agent.files_sha256}
+        self.budget = self.log.budget(settings, model)
+        self._endpoint = Endpoint(**settings.model_dump(include=set(Endpoint.model_fields)))
         self._called_off = threading.Event()
         self._failures = Failures()
 
-    def all(self, rows: Sequence[DatasetRow], images: dict[str, str], progress: Progress) -> None:
-        """Make the missing rows, several at a time, first samples first; only this thread writes."""
-        keys = [(row, sample) for sample in range(self.settings.samples) for row in rows]
-        jobs = [
-            job
-            for job in keys
-            if AnswerKey(job[0]["instance_id"], *self.names, job[1]) not in self.file.keys
-        ]
-        self.summary.kept = len(keys) - len(jobs)
+    def run(self, rows: Sequence[DatasetRow], progress: Progress) -> AgentSummary:
+        """Make the missing rows, several at a time; only this thread writes."""
+        self._check_earlier()
+        tags = sorted({row["docker_image"] for row in rows})
+        self._images = {tag: self.agent.image(self.sandbox, tag) for tag in tags}
+        jobs = self.log.missing(rows, self.settings.samples, self.names)
+        self.summary.kept = self.settings.samples * len(rows) - len(jobs)
         progress.start(len(jobs))
-
-        def work(job: tuple[DatasetRow, int]) -> dict[str, Any]:
-            return self._one(*job, images[job[0]["docker_image"]])
-
-        done = run_jobs(jobs, work, self.settings.workers, stop=self._call_off, go_on=self._goes_on)
+        workers = self.settings.workers
+        done = run_jobs(jobs, self._answer, workers, stop=self._call_off, go_on=self._may_start)
         with contextlib.closing(done):
-            for (row, sample), future in done:
-                progress.step(self._take(future, f"{row['instance_id']}, sample {sample}"))
+            for (_, key), future in done:
+                progress.step(self._take(future, f"{key.instance_id}, sample {key.sample}"))
+        self.summary.close(self.budget)
+        self.summary.unknown_costs = self.log.unknown_costs
+        return self.summary
+
+    def _check_earlier(self) -> None:
+        """Check that the rows of the file come from this agent with these settings."""
+        if any(key[1:4] != self.names for key in self.log.keys):
+            problem = "holds rows of another model, agent or track; choose another"
+            raise ArgumentError("out", f"{self.settings.out}: {problem}")
+        self.log.check_request(self.names, self.request)
 
     def _call_off(self) -> None:
         self._called_off.set()
         self.sandbox.close()
 
-    def _goes_on(self) -> bool:
+    def _may_start(self) -> bool:
         self.summary.out_of_budget = bool(self.budget.why)
         return not (self.summary.stopped or self.summary.out_of_budget)
 
     def _take(self, future: Future[dict[str, Any]], label: str) -> str:
         """Write the row of an agent; return the label."""
-        summary = self.summary
         try:
             row = future.result()
-        except RunEndedError as error:
-            summary.stopped = summary.stopped or str(error)
-            return "error"
-        except (
-            InfraError,
-            OSError,
-        ) as error:  # of this machine's disk; an agent's files never raise here
-            summary.fail(f"{label}: {error}")
-            if self._failures.note(failed=True):
-                summary.stopped = f"{GIVE_UP_AFTER} tries in a row failed ({error})"
-            _log.info("%s: %s", label, error)
+        except (InfraError, OSError) as error:  # an agent's files never raise here
+            self._fail(label, error)
             return "error"
         self._failures.note(failed=False)
-        self.file.write(row)
-        facts = row["metadata"]
-        summary.done += 1
-        summary.input_tokens += facts["input_tokens"] or 0
-        summary.output_tokens += facts["output_tokens"] or 0
-        summary.unchanged += not row["model_patch"]
-        what = "a patch" if row["model_patch"] else facts.get("problem", "nothing changed")
-        ending, duration_s = facts["exit_status"], facts["duration_s"]
-        _log.info(
-            "%s: %s, %s, %s, %.0f s",
-            label,
-            ending,
-            what,
-            plural(facts["steps"], "step"),
-            duration_s,
-        )
+        self.log.write(row)
+        self.summary.count(row)
+        _log.info("%s: %s", label, _describe(row))
         return "done" if row["model_patch"] else "unchanged"
 
-    def _one(self, row: DatasetRow, sample: int, image: str) -> dict[str, Any]:
-        """Make a row, from the workspace to the answer; InfraError if there is none."""
-        settings, started = self.settings, time.monotonic()
-        trajectory = _new_folder(settings.out / TRAJECTORIES / f"{row['instance_id']}-{sample}")
-        budget_s = settings.cpu_budget or row.get("cpu_budget_s")
-        files = workspace_files(
-            with_cpu_budget(row, budget_s) if budget_s else row, track=settings.track
-        )
-        relay = Relay(
-            settings.model,
-            settings.base_url,
-            budget=self.budget,
-            max_steps=settings.max_steps,
-            max_tokens=settings.max_tokens,
-            request_s=settings.timeout_s,
-            body=settings.body,
-        )
-        with contextlib.closing(relay), open_box(self.sandbox, image, settings.timeout_s) as box:
-            box.put(WORK, files)
-            deadline = time.monotonic() + settings.timeout_s
+    def _fail(self, label: str, error: Exception) -> None:
+        summary = self.summary
+        if isinstance(error, RunEndedError):
+            summary.stopped = summary.stopped or str(error)
+            return
+        summary.fail(f"{label}: {error}")
+        if self._failures.note(failed=True):
+            summary.stopped = f"{GIVE_UP_AFTER} tries in a row failed ({error})"
+        _log.info("%s: %s", label, error)
+
+    def _answer(self, job: tuple[DatasetRow, AnswerKey]) -> dict[str, Any]:
+        """Have the agent work on an instance; return its row, InfraError if it has no answer."""
+        row, key = job
+        started = time.monotonic()
+        records = _new_folder(self.settings.out / TRAJECTORIES / f"{key.instance_id}-{key.sample}")
+        relay = Relay(self._endpoint, self.budget, self.settings.max_steps)
+        opened = open_box(self.sandbox, self._images[row["docker_image"]], self.settings.timeout_s)
+        with contextlib.closing(relay), opened as box:
+            budget_s = self.settings.cpu_budget or row.get("cpu_budget_s")
+            box.put(WORK, self._workspace(row, budget_s))
             meter = CpuMeter(box, budget_s, lambda: relay.fatal)
-            job = Job(box, relay, trajectory, settings.max_steps, deadline)
-            with meter.running():
-                ending = self.agent.work(job)
-                box.stop()
-            ending = CPU_LIMIT if meter.is_over else ending
-            relay.close()
-            if self._called_off.is_set():
-                raise InfraError("called off")
-            relay.check()
-            left = take_leftovers(box, read_archive(row["repo_archive"]), trajectory / RECORDS)
+            ending = self._work(box, relay, meter, records)
+            answer = take_leftovers(box, read_archive(row["repo_archive"]), records / RECORDS)
         metadata = {
             "request": self.request,
-            "steps": relay.steps,
-            "input_tokens": relay.input_tokens if relay.counted else None,
-            "output_tokens": relay.output_tokens if relay.counted else None,
-            "cost_usd": relay.cost_usd,
-            **(
-                {"refused": relay.refused, "refused_s": round(relay.waited_s, 3)}
-                if relay.refused
-                else {}
-            ),
+            **relay.usage.as_metadata(),
             "duration_s": round(time.monotonic() - started, 3),
-            "cpu_s": round(meter.used_s, 3),
-            **({"cpu_budget_s": budget_s} if budget_s else {}),
-            "exit_status": ending if ending in (TIME_LIMIT, CPU_LIMIT) else relay.limit or ending,
-            "image": image,
+            **meter.as_metadata(),
+            "exit_status": ending,
+            "image": self._images[row["docker_image"]],
             "answered_at": now(),
-            **({"problem": left.problem} if left.problem else {}),
-            **({"left_out": list(left.left_out)} if left.left_out else {}),
+            **answer.as_metadata(),
         }
-        model, setting, track = self.names
-        answer = Prediction(
-            row["instance_id"],
-            model,
-            "model_patch",
-            left.patch,
-            sample,
-            setting,
-            track,
-            metadata,
-            left.problem,
-        )
-        return answer.as_row()
+        return answer.as_row(key, metadata)
+
+    def _workspace(self, row: DatasetRow, budget_s: int | None) -> dict[str, File]:
+        if budget_s:
+            row = with_cpu_budget(row, budget_s)
+        return workspace_files(row, track=self.settings.track)
+
+    def _work(self, box: Box, relay: Relay, meter: CpuMeter, records: Path) -> str:
+        """Have the agent work in a box; return how it ended.
+
+        Raises:
+            InfraError: what the agent leaves is not an answer of the model.
+        """
+        deadline = time.monotonic() + self.settings.timeout_s
+        with meter.running():
+            ending = self.agent.work(Job(box, relay, records, self.settings.max_steps, deadline))
+            box.stop()
+        relay.close()
+        if self._called_off.is_set():
+            raise InfraError("called off")
+        relay.check()
+        if meter.is_over:
+            return CPU_LIMIT
+        if ending == TIME_LIMIT:
+            return TIME_LIMIT
+        return relay.limit or ending
+
+
+def _describe(row: Mapping[str, Any]) -> str:
+    facts = row["metadata"]
+    what = "a patch" if row["model_patch"] else facts.get("problem", "nothing changed")
+    steps = plural(facts["steps"], "step")
+    return f"{facts['exit_status']}, {what}, {steps}, {facts['duration_s']:.0f} s"
 
 
 def _new_folder(path: Path) -> Path:
-    """Make a folder; one that is there, of a try that was cut short or of a file that was moved, is renamed."""
+    """Make a folder; an earlier one, of a try that was stopped, is renamed."""
     if path.exists():
         names = (path.with_name(f"{path.name}.old-{number}") for number in itertools.count(1))
         path.rename(next(name for name in names if not name.exists()))

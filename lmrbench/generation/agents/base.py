@@ -1,5 +1,6 @@
 """The interface of agents: an agent works in a box until it is done or its time is up."""
 
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from lmrbench_data.base.text import one_line
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 
 from .box import Box
-from .endpoints import box_endpoint
+from .endpoints import BoxEndpoint
 from .relay import Relay
 
 TIME_LIMIT = "time_limit"
@@ -38,28 +39,30 @@ class Job:
         environment: Mapping[str, str] | None = None,
         stdout: BinaryIO | None = None,
     ) -> int | None:
-        """Run the process of an agent beside the relay; return its exit status, None if its time is up.
+        """Run the process of an agent beside the relay.
 
         Its output, without what goes to `stdout`, becomes output.log.
 
+        Returns:
+            The exit status; None if its time is up.
+
         Raises:
-            InfraError: it failed before it sent a request to the model, which may be the user's mistake.
+            InfraError: it failed before its first request, which may be the user's mistake.
         """
-        with box_endpoint(self.relay, self.box, self.deadline):
-            rest = self.deadline - time.monotonic()
+        with contextlib.closing(BoxEndpoint(self.relay, self.box, self.deadline)):
             output, status = self.box.execute(
                 command,
-                time_s=rest,
+                time_s=self.deadline - time.monotonic(),
                 output_bytes=output_bytes,
                 environment=environment,
                 stdout=stdout,
             )
         log = self.trajectory / "output.log"
         log.write_bytes(output)
-        relay = self.relay
-        if status and not (relay.steps or relay.limit or relay.failure or relay.complaint):
-            last = one_line(output.decode("utf-8", "replace").strip().rpartition("\n")[2])[:300]
-            raise InfraError(f"{name} did not start (exit {status}: {last}); see {log}")
+        if status and not self.relay.was_asked:
+            last = output.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            reason = f"exit {status}: {one_line(last)[:300]}"
+            raise InfraError(f"{name} did not start ({reason}); see {log}")
         return status
 
 
@@ -72,11 +75,11 @@ class Agent(Protocol):
     """Identity of the user's files that it needs; empty without any."""
 
     def image(self, sandbox: DockerSandbox, tag: str) -> str:
-        """Return the content address of the image for its boxes: the task's, unless the agent has its own."""
+        """Return the image for its boxes: by default the task's."""
         return sandbox.prepare(tag)
 
     def work(self, job: Job) -> str:
-        """Work until done or out of time; return how it ended, in the agent's own word, or `TIME_LIMIT`.
+        """Work until done or out of time; return how it ended, in a word.
 
         Raises:
             InfraError: the machinery failed; this says nothing about the agent.

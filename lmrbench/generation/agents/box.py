@@ -1,13 +1,15 @@
-"""The container that an agent works in: no network, a work folder of limited size, and nothing from the host.
+"""The container that an agent works in: no network, a limited work folder, nothing from the host.
 
-Both folders are volumes in memory: the daemon reads and writes them, so no program inside takes part. An agent that is
-done or over a limit is frozen; one over its CPU budget that forks too fast for that is killed, and its files are lost.
+Both folders are volumes in memory: the daemon reads and writes them, so no program inside takes
+part. An agent that is done or over a limit is frozen; one over its CPU budget that forks too fast
+for that is killed, and its files are lost.
 """
 
 import contextlib
 import io
 import socket
 import tarfile
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lmrbench_data.base.errors import InfraError
-from lmrbench_data.loader import File, LoadError, check_path
+from lmrbench_data.loader import File, LoadError, check_path, write_files
 from lmrbench_evaluate.sandbox.base import Limits
 from lmrbench_evaluate.sandbox.docker import USER, DockerSandbox, tmpfs_options
 from lmrbench_evaluate.sandbox.docker_client import (
@@ -59,25 +61,18 @@ class Box:
     """A running container; made by `open_box`, or in another process from the id of an open one."""
 
     def __init__(self, api: Any, container: str) -> None:
-        self._api, self.container = api, container
-        self.is_stopped = self._is_killed = False
+        self._api = api
+        self.container = container
+        self.is_stopped = False
+        self._is_killed = False
         self._stopping = threading.Lock()
         self._streams: list[socket.socket] = []
 
     def put(self, folder: str, files: Mapping[str, File], *, owner: int = 65534) -> None:
-        """Write files into a folder of the box, by relative name. The agent can only read those of owner 0."""
-        buffer = io.BytesIO()
-        with tarfile.open(fileobj=buffer, mode="w") as tar:
-            folders = {str(parent) for name in files for parent in Path(name).parents} - {"."}
-            for name in sorted({*folders, *files}):  # folders come before what is in them
-                info, file = tarfile.TarInfo(name), files.get(name) or File(b"", executable=True)
-                info.type = tarfile.DIRTYPE if name in folders else tarfile.REGTYPE
-                info.size, info.mtime = len(file.data), int(time.time())
-                info.mode = 0o755 if file.executable else 0o644
-                info.uid = info.gid = owner
-                tar.addfile(info, io.BytesIO(file.data))
+        """Write files into a folder of the box. The agent can only read those of owner 0."""
+        data = _owned_tar(files, owner)
         with engine_errors("copying into the container"):
-            self._api.put_archive(self.container, folder, buffer.getvalue())
+            self._api.put_archive(self.container, folder, data)
 
     def start(
         self,
@@ -95,9 +90,9 @@ class Box:
                 user=user,
                 environment={"HOME": "/tmp", "LANG": "C.UTF-8", **(environment or {})},
                 workdir=WORK,
-            )["Id"]
-            stream = self._api.exec_start(made, socket=True)
-        return made, stream_socket(stream)
+            )
+            stream = self._api.exec_start(made["Id"], socket=True)
+        return made["Id"], stream_socket(stream)
 
     def execute(
         self,
@@ -115,24 +110,29 @@ class Box:
             stdout: receives standard output as it arrives, up to `output_bytes`.
 
         Returns:
-            Both streams, or standard error alone; and the exit status, None if it still ran at its time limit.
+            Both streams, or standard error alone; and the exit status, None if the command still
+            ran at its time limit.
         """
-        made, connection = self.start(command, environment=environment)
-        output, rest = bytearray(), output_bytes
+        identity, connection = self.start(command, environment=environment)
+        output = io.BytesIO()
         with contextlib.closing(connection), contextlib.suppress(TimeoutError):
             # The command reads an empty input.
             connection.shutdown(socket.SHUT_WR)
             self._streams.append(connection)
             deadline = time.monotonic() + (0 if self.is_stopped else time_s)
             for is_stdout, data in StreamReader(connection).pieces(deadline):
-                if stdout is not None and is_stdout:
-                    rest -= stdout.write(data[:rest])
-                else:
-                    output += data[: output_bytes - len(output)]
-            if not self.is_stopped:
-                with engine_errors("asking how a command in the container ended"):
-                    return bytes(output), self._api.exec_inspect(made)["ExitCode"]
-        return bytes(output), None
+                stream = stdout if stdout and is_stdout else output
+                stream.write(data[: output_bytes - stream.tell()])
+            return output.getvalue(), self._exit_status(identity)
+        return output.getvalue(), None
+
+    def _exit_status(self, identity: str) -> int | None:
+        """Return the exit status of a command that ended by itself."""
+        if self.is_stopped:
+            return None
+        with engine_errors("asking how a command in the container ended"):
+            status: int = self._api.exec_inspect(identity)["ExitCode"]
+        return status
 
     def cpu_seconds(self) -> float:
         """Return the CPU time that all processes so far have used, in seconds.
@@ -147,7 +147,7 @@ class Box:
         """Freeze all processes and end the commands.
 
         Args:
-            or_kill: kill processes that cannot be frozen, with the loss of the files; else they run on.
+            or_kill: kill processes that cannot be frozen, and lose the files; else they run on.
 
         Raises:
             InfraError: the daemon does not answer.
@@ -166,9 +166,8 @@ class Box:
                     with contextlib.suppress(docker.errors.APIError):  # it has ended
                         self._api.kill(self.container)
                     self._is_killed = True
-                self._api.inspect_container(
-                    self.container
-                )  # fails if it was removed, which is not the agent's doing
+                # Fails if it was removed, which is not the agent's doing.
+                self._api.inspect_container(self.container)
             self.is_stopped = True
             for stream in self._streams:
                 with contextlib.suppress(OSError):  # closed
@@ -181,20 +180,31 @@ class Box:
             The entries that were not copied, with the reasons.
 
         Raises:
-            InfraError: the daemon failed, or its stream was cut short.
-            OverflowError: the work folder holds more than any answer needs, or its processes were killed.
+            InfraError: the daemon failed, or its archive was cut short.
+            OverflowError: the work folder holds more than any answer needs, or its processes were
+                killed.
         """
         if self._is_killed:
             raise OverflowError("its processes forked too fast to be stopped at the CPU budget")
-        with engine_errors("copying out of the container"):
-            chunks, _ = self._api.get_archive(self.container, WORK)
-            reader: Any = _TarStream(chunks)
-            # An open stream would block all other calls about this container.
-            with contextlib.closing(chunks), tarfile.open(fileobj=reader, mode="r|") as tar:
+        with engine_errors("copying out of the container"), tempfile.TemporaryFile() as archive:
+            self._download(archive)
+            archive.seek(0)
+            with tarfile.open(fileobj=archive) as tar:
                 try:
                     return _extract(tar, folder)
                 except tarfile.TarError as error:
                     raise InfraError(f"copying out of the container: {error}") from error
+
+    def _download(self, archive: BinaryIO) -> None:
+        """Write the work folder as a tar; OverflowError if it is too large."""
+        chunks, _ = self._api.get_archive(self.container, WORK)
+        # An open stream would block all other calls about this container.
+        with contextlib.closing(chunks):
+            for chunk in chunks:
+                archive.write(chunk)
+                if archive.tell() > SNAPSHOT_BYTES:
+                    most = f"{SNAPSHOT_BYTES >> 20} MB"
+                    raise OverflowError(f"the work folder holds more than {most}")
 
     def is_there(self) -> bool:
         """Return whether the daemon answers and knows the container, running or not."""
@@ -207,24 +217,24 @@ class Box:
 @contextlib.contextmanager
 def open_box(sandbox: DockerSandbox, image: str, time_s: float) -> Iterator[Box]:
     """Run a box on an image; it is always removed at the end."""
-    from docker.types import DriverConfig, Mount
-
     limits = Limits(time_s=time_s, memory_mb=MEMORY_MB, disk_mb=DISK_MB)
-
-    def memory(target: str, options: str) -> Any:
-        driver = DriverConfig("local", {"type": "tmpfs", "device": "tmpfs", "o": options})
-        return Mount(target=target, source=None, type="volume", no_copy=True, driver_config=driver)
-
-    work = f"{tmpfs_options(limits)},nr_inodes={FILES}".removeprefix("rw,")
-    mounts = [memory(WORK, work), memory(AGENT, "nosuid,nodev,size=64m,mode=755")]
-    host = {"tmpfs": {"/tmp": f"{tmpfs_options(limits)},exec"}, "mounts": mounts}
+    options = tmpfs_options(limits)
+    work = _memory(WORK, f"{options},nr_inodes={FILES}".removeprefix("rw,"))
+    agent = _memory(AGENT, "nosuid,nodev,size=64m,mode=755")
+    host = {"tmpfs": {"/tmp": f"{options},exec"}, "mounts": [work, agent]}
     command = ["python", "-I", "-c", _INIT, str(time_s + _GRACE_S)]
-    with sandbox.container(image, limits, host=host, command=command, working_dir=WORK) as (
-        api,
-        container,
-    ):
+    opened = sandbox.container(image, limits, host=host, command=command, working_dir=WORK)
+    with opened as (api, container):
         api.start(container)
         yield Box(api, container)
+
+
+def _memory(target: str, options: str) -> Any:
+    """Return a volume in memory."""
+    from docker.types import DriverConfig, Mount
+
+    driver = DriverConfig("local", {"type": "tmpfs", "device": "tmpfs", "o": options})
+    return Mount(target=target, source=None, type="volume", no_copy=True, driver_config=driver)
 
 
 class CpuMeter:
@@ -235,19 +245,21 @@ class CpuMeter:
     """
 
     def __init__(self, box: Box, budget_s: float | None, is_called_off: Callable[[], Any]) -> None:
-        self._box, self._budget_s, self._is_called_off = box, budget_s, is_called_off
+        self._box = box
+        self._budget_s = budget_s
+        self._is_called_off = is_called_off
         self._ended = threading.Event()
         self.used_s = 0.0
         self.is_over = False
         """True once the budget is spent; then the box is stopped."""
 
     @contextlib.contextmanager
-    def running(self) -> Iterator["CpuMeter"]:
+    def running(self) -> Iterator[None]:
         """Measure in a thread until the block ends."""
         thread = threading.Thread(target=self._watch, daemon=True)
         thread.start()
         try:
-            yield self
+            yield
         finally:
             self._ended.set()
             thread.join()
@@ -258,54 +270,74 @@ class CpuMeter:
             self._measure()
             self.is_over = self._budget_s is not None and self.used_s > self._budget_s
             if self.is_over or self._is_called_off():
-                with contextlib.suppress(InfraError):  # the next time it will
+                with contextlib.suppress(InfraError):  # it is tried again
                     self._box.stop(or_kill=True)
+
+    def as_metadata(self) -> dict[str, Any]:
+        """Return the keys of a row's metadata."""
+        facts = {"cpu_s": round(self.used_s, 3)}
+        if self._budget_s:
+            facts["cpu_budget_s"] = self._budget_s
+        return facts
 
     def _measure(self) -> None:
         with contextlib.suppress(InfraError):
             self.used_s = max(self.used_s, self._box.cpu_seconds())
 
 
-class _TarStream(io.RawIOBase):
-    """The stream of a tar as a file that raises an error when it is too long."""
+def _owned_tar(files: Mapping[str, File], owner: int) -> bytes:
+    """Pack files, with their folders, for a user of the box."""
 
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks, self._buffer, self._read = chunks, b"", 0
+    def set_owner(info: tarfile.TarInfo) -> tarfile.TarInfo:
+        info.mode = 0o755 if info.isdir() or info.mode & 0o100 else 0o644
+        info.uid = info.gid = owner
+        info.uname = info.gname = ""
+        return info
 
-    def read(self, size: int = -1) -> bytes:
-        """Return up to `size` bytes."""
-        while len(self._buffer) < size and (chunk := next(self._chunks, b"")):
-            self._read += len(chunk)
-            if self._read > SNAPSHOT_BYTES:
-                raise OverflowError(f"the work folder holds more than {SNAPSHOT_BYTES >> 20} MB")
-            self._buffer += chunk
-        data, self._buffer = self._buffer[:size], self._buffer[size:]
-        return data
+    buffer = io.BytesIO()
+    with tempfile.TemporaryDirectory(prefix="lmrbench-box-") as place:
+        write_files(files, Path(place))
+        with tarfile.open(fileobj=buffer, mode="w") as tar:
+            for path in sorted(Path(place).iterdir()):
+                tar.add(path, path.name, filter=set_owner)
+    return buffer.getvalue()
 
 
 def _extract(tar: tarfile.TarFile, folder: Path) -> dict[str, str]:
-    """Extract regular files and folders of safe names; return the other entries with the reasons."""
+    """Extract regular files and folders; return the entries that are left out, with reasons."""
     left_out: dict[str, str] = {}
     for number, member in enumerate(tar):
         if number > 2 * FILES:  # a file can have many names
             raise OverflowError(f"more than {FILES:,} files and folders")
         # All names begin with that of the work folder.
-        member.name, member.linkname = (
-            name.partition("/")[2] for name in (member.name, member.linkname)
-        )
-        if (name := member.name) and not any(
-            str(parent) in left_out for parent in Path(name).parents
-        ):
-            try:
-                check_path(name)
-                if not (member.isreg() or member.isdir() or member.islnk()):
-                    left_out[name] = _KINDS.get(member.type, "a device")
-                elif member.islnk() and not (folder / member.linkname).is_file():
-                    left_out[name] = "another name of a file that was not taken"
-                else:
-                    tar.extract(member, folder, filter="data")
-            except (LoadError, UnicodeError, tarfile.FilterError):
-                left_out[name] = "an unsafe name"
-            except OSError as error:
-                left_out[name] = str(error.strerror)
+        member.name = member.name.partition("/")[2]
+        member.linkname = member.linkname.partition("/")[2]
+        if member.name and not left_out.keys() & set(map(str, Path(member.name).parents)):
+            reason = _extract_member(tar, member, folder)
+            if reason:
+                left_out[member.name] = reason
     return left_out
+
+
+def _extract_member(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> str:
+    """Extract an entry, or return why it is left out."""
+    try:
+        reason = _obstacle(member, folder)
+        if not reason:
+            tar.extract(member, folder, filter="data")
+    except (LoadError, UnicodeError, tarfile.FilterError):
+        return "an unsafe name"
+    except OSError as error:
+        return str(error.strerror)
+    return reason
+
+
+def _obstacle(member: tarfile.TarInfo, folder: Path) -> str:
+    """Return why an entry is not extracted; empty if it is. LoadError for an unsafe name."""
+    check_path(member.name)
+    if member.islnk():
+        is_there = (folder / member.linkname).is_file()
+        return "" if is_there else "another name of a file that was not taken"
+    if member.isreg() or member.isdir():
+        return ""
+    return _KINDS.get(member.type, "a device")

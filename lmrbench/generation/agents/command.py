@@ -1,4 +1,4 @@
-"""Run the user's own command as an agent: inside the box, with its own files and access to the model's relay."""
+"""Run the user's own command as an agent: inside the box, with its files, beside the relay."""
 
 import hashlib
 import shlex
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from lmrbench_data.base.archive import read_tree, tar_bytes
 from lmrbench_data.base.errors import ArgumentError
+from lmrbench_data.loader import File
 
 from ..answer_log import model_name
 from ..workspace import REPO
@@ -18,55 +19,35 @@ _MAX_FILES_BYTES = 32 * 2**20
 
 
 class CommandAgent(Agent):
-    """A command such as `python my_agent.py`; words that name one of its files stand for it in the box."""
+    """A command such as `python my_agent.py`; its files are copied into the box."""
 
     def __init__(self, command: str, files: Path | None) -> None:
         """Read the command and its files.
 
         Raises:
-            ArgumentError: no command, no such folder, too much in it, or a file of the command is not in it.
+            ArgumentError: no command, no such folder, too much in it, or a file of the command is
+                not in it.
         """
-        try:
-            words = shlex.split(command)
-        except ValueError as error:
-            raise ArgumentError("agent", f"{command!r} is not a command ({error})") from None
-        if not words:
-            raise ArgumentError(
-                "agent",
-                "is empty; use mini-swe-agent, openhands, or a command, for example 'python a.py'",
-            )
-        self._files = {}
-        if files is not None:
-            if not files.is_dir():
-                raise ArgumentError("agent_files", f"{files}: no such folder")
-            if (
-                sum(path.stat().st_size for path in files.rglob("*") if path.is_file())
-                > _MAX_FILES_BYTES
-            ):
-                raise ArgumentError(
-                    "agent_files", f"{files}: more than {_MAX_FILES_BYTES >> 20} MB"
-                )
-            self._files = read_tree(files)
-        self.files_sha256 = (
-            hashlib.sha256(tar_bytes(self._files)).hexdigest()[:16] if self._files else ""
-        )
-        for word in words:
-            # The box has no files of this machine; a word that names one outside the workspace is a mistake.
-            path = Path(word)
-            if (
-                word not in self._files
-                and path.is_file()
-                and not path.is_absolute()
-                and path.parts[0] != REPO
-            ):
-                raise ArgumentError(
-                    "agent_files",
-                    f"{word!r} of the command is not in the container; name its folder here, and in the command its "
-                    "path below that folder",
-                )
-        self._words = [f"{AGENT}/{word}" if word in self._files else word for word in words]
-        own = [word for word in words if word in self._files]
-        self.name = model_name(Path((own or words)[0]).stem, "agent")
+        words = _split(command)
+        self._files = _read_files(files) if files else {}
+        self.files_sha256 = ""
+        if self._files:
+            self.files_sha256 = hashlib.sha256(tar_bytes(self._files)).hexdigest()[:16]
+        self._words = [self._place(word) for word in words]
+        named = next((word for word in words if word in self._files), words[0])
+        self.name = model_name(Path(named).stem, "agent")
+
+    def _place(self, word: str) -> str:
+        """Return a word of the command as the box knows it."""
+        if word in self._files:
+            return f"{AGENT}/{word}"
+        path = Path(word)
+        # The box has no files of this machine; a word that names one is a mistake.
+        if path.is_file() and not path.is_absolute() and path.parts[0] != REPO:
+            fix = "name its folder here, and in the command its path below that folder"
+            problem = f"{word!r} of the command is not in the container; {fix}"
+            raise ArgumentError("agent_files", problem)
+        return word
 
     def work(self, job: Job) -> str:
         """Run the command to its end; its output becomes output.log."""
@@ -80,3 +61,23 @@ class CommandAgent(Agent):
         name = shlex.join(self._words)
         status = job.execute(name, self._words, output_bytes=_LOG_BYTES, environment=environment)
         return TIME_LIMIT if status is None else f"exit {status}"
+
+
+def _split(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ArgumentError("agent", f"{command!r} is not a command ({error})") from None
+    if not words:
+        example = "use mini-swe-agent, openhands, or a command, for example 'python a.py'"
+        raise ArgumentError("agent", f"is empty; {example}")
+    return words
+
+
+def _read_files(folder: Path) -> dict[str, File]:
+    if not folder.is_dir():
+        raise ArgumentError("agent_files", f"{folder}: no such folder")
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    if size > _MAX_FILES_BYTES:
+        raise ArgumentError("agent_files", f"{folder}: more than {_MAX_FILES_BYTES >> 20} MB")
+    return read_tree(folder)

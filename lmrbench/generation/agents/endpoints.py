@@ -1,5 +1,6 @@
-"""The endpoint of a relay inside a box, which needs no network: a small server in the container passes requests through
-its own stdin and stdout.
+"""The endpoint of a relay inside a box, which needs no network.
+
+A small server in the container passes requests through its own stdin and stdout.
 """
 
 import base64
@@ -26,84 +27,88 @@ URL = f"http://127.0.0.1:{PORT}/v1"
 AT_ONCE = 8
 #: A request in base64 with its JSON.
 _MAX_LINE = 2 * MAX_REQUEST_BYTES
-_LOOK_S = 0.2
 _RELAY_USER = "65533:65533"
 _START_S = 60.0
 _log = logging.getLogger(__name__)
 
 
-@contextlib.contextmanager
-def box_endpoint(relay: Relay, box: Box, deadline: float) -> Iterator[None]:
-    """Serve a relay inside a box, at `URL`.
+class BoxEndpoint:
+    """Serves a relay inside a box, at `URL`, until it is closed.
 
     Raises:
         InfraError: the server in the box did not start.
     """
-    program = Path(__file__).with_name("box_server.py").read_text(encoding="utf-8")
-    command = ["python", "-I", "-u", "-c", program, str(PORT), str(MAX_REQUEST_BYTES)]
-    _, connection = box.start(command, user=_RELAY_USER)
-    reader = StreamReader(connection)
-    send = threading.Lock()
-    pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="relay")
-    #: Requests that wait for their turn stay in the box.
-    turns, closed = threading.BoundedSemaphore(AT_ONCE), threading.Event()
 
-    def reply(number: int, method: str, path: str, body: bytes) -> None:
+    def __init__(self, relay: Relay, box: Box, deadline: float) -> None:
+        program = Path(__file__).with_name("box_server.py").read_text(encoding="utf-8")
+        command = ["python", "-I", "-u", "-c", program, str(PORT), str(MAX_REQUEST_BYTES)]
+        _, self._connection = box.start(command, user=_RELAY_USER)
+        self._relay = relay
+        self._reader = StreamReader(self._connection)
+        self._sending = threading.Lock()
+        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="relay")
+        #: Requests that wait for their turn stay in the box.
+        self._turns = threading.Semaphore(AT_ONCE)
         try:
-            said = relay.answer(method, path, body)
-        except Exception:  # without an answer, the agent would wait for ever
-            _log.exception("a request of an agent cannot be relayed")
-            said = HttpAnswer(500, b"{}")
-        finally:
-            turns.release()
-        content = base64.b64encode(said.body).decode()
-        line = {
-            "id": number,
-            "status": said.status,
-            "kind": said.kind,
-            "retry_after": said.retry_after,
-        }
-        # The container may be gone by now.
-        with contextlib.suppress(OSError), send:
-            connection.sendall(json.dumps({**line, "body": content}).encode() + b"\n")
+            self._wait_until_ready()
+        except BaseException:
+            self.close()
+            raise
+        threading.Thread(target=self._serve, args=(deadline,), daemon=True).start()
 
-    def serve(lines: Iterator[bytes]) -> None:
+    def close(self) -> None:
+        """Relay no more requests."""
+        self._relay.stop()
+        self._pool.shutdown(wait=False)
+        self._connection.close()
+
+    def _wait_until_ready(self) -> None:
+        line = b""
+        with contextlib.suppress(TimeoutError):
+            # The server writes one line, and no more until it gets a request.
+            line = next(self._lines(time.monotonic() + _START_S), b"")
+        if line != b"ready":
+            raise InfraError(f"the relay in the container did not start ({line[:200]!r})")
+
+    def _serve(self, deadline: float) -> None:
         # The stream breaks or holds nonsense, or the pool has been shut down.
         with contextlib.suppress(OSError, ValueError, LookupError, TypeError, RuntimeError):
-            for line in lines:
-                asked: Any = json.loads(line)
-                body = base64.b64decode(asked["body"])
-                while not turns.acquire(timeout=_LOOK_S):
-                    if closed.is_set():
-                        return
-                pool.submit(reply, int(asked["id"]), str(asked["method"]), str(asked["path"]), body)
+            for line in self._lines(deadline):
+                request = json.loads(line)
+                self._turns.acquire()
+                self._pool.submit(self._reply, request)
 
-    with contextlib.closing(connection):
-        try:  # it writes one line, and no more until it gets a request
-            first = next(_lines(reader, time.monotonic() + _START_S), b"")
-        except TimeoutError:
-            first = b""
-        if first != b"ready":
-            raise InfraError(f"the relay in the container did not start ({first[:200]!r})")
-        threading.Thread(target=serve, args=(_lines(reader, deadline),), daemon=True).start()
+    def _reply(self, request: Any) -> None:
+        """Relay a request, which may have been tampered with, and send its answer into the box."""
         try:
-            yield
+            body = base64.b64decode(request["body"])
+            answer = self._relay.answer(str(request["method"]), str(request["path"]), body)
+        except Exception:  # without an answer, the agent would wait for ever
+            _log.exception("a request of an agent cannot be relayed")
+            answer = HttpAnswer(500, b"{}")
         finally:
-            closed.set()
-            relay.stop()
-            pool.shutdown(wait=False, cancel_futures=True)
+            self._turns.release()
+        line = {
+            "id": request["id"],
+            "status": answer.status,
+            "kind": answer.kind,
+            "retry_after": answer.retry_after,
+            "body": base64.b64encode(answer.body).decode(),
+        }
+        # The container may be gone by now.
+        with contextlib.suppress(OSError), self._sending:
+            self._connection.sendall(json.dumps(line).encode() + b"\n")
 
-
-def _lines(reader: StreamReader, deadline: float) -> Iterator[bytes]:
-    """Yield the lines that the server in the box prints; they may have been tampered with."""
-    buffer = bytearray()
-    for is_stdout, data in reader.pieces(deadline):
-        if not is_stdout:
-            continue
-        *lines, rest = data.split(b"\n")
-        for line in lines:
-            yield bytes(buffer + line)
-            buffer.clear()
-        buffer += rest
-        if len(buffer) > _MAX_LINE:
-            raise ValueError("a line is too long")
+    def _lines(self, deadline: float) -> Iterator[bytes]:
+        """Yield the lines that the server in the box prints; they may have been tampered with."""
+        buffer = bytearray()
+        for is_stdout, data in self._reader.pieces(deadline):
+            if not is_stdout:
+                continue
+            *lines, rest = data.split(b"\n")
+            for line in lines:
+                yield bytes(buffer + line)
+                buffer.clear()
+            buffer += rest
+            if len(buffer) > _MAX_LINE:
+                raise ValueError("a line is too long")

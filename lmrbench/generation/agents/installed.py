@@ -1,4 +1,4 @@
-"""mini-swe-agent and OpenHands: each lives inside the box, in an image of its own, and reaches the model's relay."""
+"""mini-swe-agent and OpenHands: each lives inside the box, in its own image, beside the relay."""
 
 import json
 from pathlib import Path
@@ -33,11 +33,12 @@ class InstalledAgent(Agent):
         return find_agent_image(connect(), self.name, tag)
 
     def work(self, job: Job) -> str:
-        """Run it to its end; its records are written to trajectory.jsonl as they come, its log to output.log."""
-        program = PROGRAMS[self.name]
-        job.box.put(AGENT, {program: File(Path(__file__).with_name(program).read_bytes())}, owner=0)
-        asked = {"model": job.relay.model, "base_url": URL, "max_steps": job.max_steps}
-        command = [f"/opt/{self.name}/bin/python", "-I", f"{AGENT}/{program}", json.dumps(asked)]
+        """Run it to its end; its records become trajectory.jsonl, its log output.log."""
+        program = Path(__file__).with_name(PROGRAMS[self.name])
+        job.box.put(AGENT, {program.name: File(program.read_bytes())}, owner=0)
+        options = {"model": job.relay.model, "base_url": URL, "max_steps": job.max_steps}
+        python = f"/opt/{self.name}/bin/python"
+        command = [python, "-I", f"{AGENT}/{program.name}", json.dumps(options)]
         with (job.trajectory / TRAJECTORY).open("wb", buffering=0) as records:
             status = job.execute(self.name, command, output_bytes=_OUTPUT_BYTES, stdout=records)
         return TIME_LIMIT if status is None else _ENDINGS.get(status, f"exit {status}")

@@ -1,7 +1,8 @@
 """The process in which OpenHands runs, in the container: `python -I openhands_process.py JSON`.
 
-`installed.py` puts it into the box and starts it with the Python of the agent's image, which has the SDK and nothing of
-this package. Standard output is for events, one JSON object per line; all other output goes to standard error.
+`installed.py` puts it into the box and starts it with the Python of the agent's image, which has
+the SDK and nothing of this package. Standard output is for events, one JSON object per line; all
+other output goes to standard error.
 """
 
 import json
@@ -18,7 +19,7 @@ FINISHED, STUCK, STEP_LIMIT, ERROR = 0, 3, 4, 5
 
 def main() -> int:
     """Work on the task in TASK.md until the agent says it is done."""
-    asked = json.loads(sys.argv[1])
+    options = json.loads(sys.argv[1])
     events = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
     home = Path(sys.executable).parents[1]
@@ -45,21 +46,22 @@ def main() -> int:
 
     model = LLM(
         usage_id="agent",
-        model=f"openai/{asked['model']}",
-        base_url=asked["base_url"],
+        model=f"openai/{options['model']}",
+        base_url=options["base_url"],
         api_key=SecretStr("none-needed"),
         # Only parameters that the relay passes on. An answer may take as long as the run itself.
         api_mode="chat",
         timeout=None,
-        # By default it asks for "high", which newer models refuse together with tools; --body can set it.
+        # The default, "high", is refused together with tools by newer models; --body can set it.
         reasoning_effort=None,
     )
+    limit = {"max_iteration_per_run": options["max_steps"]} if options["max_steps"] else {}
     conversation = Conversation(
         agent=get_default_agent(model, cli_mode=True),
         workspace=os.getcwd(),
         callbacks=[note],
         visualizer=None,
-        **({"max_iteration_per_run": asked["max_steps"]} if asked["max_steps"] else {}),
+        **limit,
     )
     try:
         conversation.send_message(Path("TASK.md").read_text(encoding="utf-8"))
@@ -67,10 +69,10 @@ def main() -> int:
     except Exception:
         traceback.print_exc()
         return ERROR
-    said = conversation.state.execution_status.value
     if limited:
         return STEP_LIMIT
-    return {"finished": FINISHED, "stuck": STUCK}.get(said, ERROR)
+    ending = conversation.state.execution_status.value
+    return {"finished": FINISHED, "stuck": STUCK}.get(ending, ERROR)
 
 
 if __name__ == "__main__":

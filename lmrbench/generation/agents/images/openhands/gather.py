@@ -1,7 +1,7 @@
-"""Copies the Python that runs this, with all that it loads, into a folder: `python gather.py FOLDER [PROGRAM...]`.
+"""Copy the Python that runs this, with all that it loads: `python gather.py FOLDER [PROGRAM...]`.
 
-Runs while the image is built. The folder has the C library and its loader too, so it works on an image of an older or a
-newer Debian. FOLDER/bin/python starts it; pip has filled FOLDER/packages.
+Runs while the image is built. The folder has the C library and its loader too, so it works on an
+image of an older or a newer Debian. FOLDER/bin/python starts it; pip has filled FOLDER/packages.
 """
 
 import compileall
@@ -27,28 +27,45 @@ _LEFT_OUT = (
 
 def main(home: Path, tools: list[str]) -> None:
     """Fill the folder; FOLDER/tools gets other programs, by their names."""
-    standard, program = Path(sysconfig.get_path("stdlib")), Path(sys.executable).resolve()
-    shutil.copytree(
-        standard, home / "lib" / standard.name, ignore=shutil.ignore_patterns(*_LEFT_OUT)
-    )
-    compileall.compile_dir(home / "lib" / standard.name, quiet=2)
-    programs = {
-        home / "bin" / "python": program,
-        **{home / "tools" / name: which(name) for name in tools},
-    }
+    copy_library(home)
+    (home / "bin").mkdir()
+    programs = {home / "bin" / "python": Path(sys.executable).resolve()}
+    for name in tools:
+        programs[home / "tools" / name] = which(name)
     loader = ""
     for binary in [*programs.values(), *home.rglob("*.so"), *home.rglob("*.so.*")]:
-        for path in loaded_by(binary):
-            if path.is_relative_to(home):  # a wheel's own, which finds it there
-                continue
-            loader = path.name if path.name.startswith("ld-") else loader
-            shutil.copy2(path, home / "lib")
+        loader = copy_loaded(binary, home) or loader
     for start, program in programs.items():
-        start.parent.mkdir(exist_ok=True)
         copy = shutil.copy2(program, home / "bin" / f"{program.name}.elf")
-        loaded = f'{home}/lib/{loader} --library-path {home}/lib --argv0 "$0" {copy}'
-        start.write_text(f'#!/bin/sh\nexec {loaded} "$@"\n', encoding="utf-8")
-        start.chmod(0o755)
+        command = f'{home}/lib/{loader} --library-path {home}/lib --argv0 "$0" {copy}'
+        write_start(start, command)
+
+
+def write_start(path: Path, command: str) -> None:
+    """Write a script that runs a command with its own arguments."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
+    path.chmod(0o755)
+
+
+def copy_library(home: Path) -> None:
+    """Copy and compile the standard library."""
+    standard = Path(sysconfig.get_path("stdlib"))
+    library = home / "lib" / standard.name
+    shutil.copytree(standard, library, ignore=shutil.ignore_patterns(*_LEFT_OUT))
+    compileall.compile_dir(library, quiet=2)
+
+
+def copy_loaded(binary: Path, home: Path) -> str:
+    """Copy the libraries that a binary loads; return the name of its loader, if any."""
+    loader = ""
+    for path in loaded_by(binary):
+        if path.is_relative_to(home):  # a wheel's library, which finds it there
+            continue
+        if path.name.startswith("ld-"):
+            loader = path.name
+        shutil.copy2(path, home / "lib")
+    return loader
 
 
 def which(name: str) -> Path:
@@ -61,9 +78,8 @@ def which(name: str) -> Path:
 
 def loaded_by(binary: Path) -> list[Path]:
     """The shared libraries that a binary needs, and the loader."""
-    listed = subprocess.run(
-        ["ldd", str(binary)], capture_output=True, text=True, check=False
-    ).stdout
+    command = ["ldd", str(binary)]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     return [Path(path) for path in re.findall(r"^\s(?:\S+ => )?(/\S+) \(0x", listed, re.MULTILINE)]
 
 

@@ -1,0 +1,62 @@
+"""The steps, tokens and costs of one agent, and the requests that its server did not answer."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from lmrbench_data.chat.budget import Budget, Tokens
+
+_NO_TOKENS = Tokens(0, 0)
+
+
+@dataclass
+class Usage:
+    """What one agent has used of a model."""
+
+    budget: Budget
+    """Of all agents of a run together."""
+    steps: int = 0
+    """Requests that the server answered, or may have billed."""
+    tokens: Tokens | None = _NO_TOKENS
+    """The tokens of all steps; None if the server did not report those of one."""
+    cost_usd: float | None = 0.0
+    """US dollars of all steps; None if the cost of one is unknown."""
+    refused: int = 0
+    """Requests without an answer."""
+    refused_s: float = 0.0
+    """The seconds between each first request without an answer and the next answer."""
+    _waits_since: float = 0.0
+
+    def bill(self, tokens: Tokens | None) -> None:
+        """Count a step, whose tokens are None if they are unknown."""
+        self.steps += 1
+        cost = self.budget.add(tokens)
+        self.cost_usd = None if self.cost_usd is None or cost is None else self.cost_usd + cost
+        if self.tokens and tokens:
+            question = self.tokens.question + tokens.question
+            self.tokens = Tokens(question, self.tokens.answer + tokens.answer)
+        else:
+            self.tokens = None
+
+    def miss(self) -> None:
+        """Count a request without an answer."""
+        self.refused += 1
+        self._waits_since = self._waits_since or time.monotonic()
+
+    def end_wait(self) -> None:
+        """Note that the server answers again."""
+        if self._waits_since:
+            self.refused_s += time.monotonic() - self._waits_since
+            self._waits_since = 0.0
+
+    def as_metadata(self) -> dict[str, Any]:
+        """Return the keys of a row's metadata."""
+        facts = {
+            "steps": self.steps,
+            "input_tokens": self.tokens and self.tokens.question,
+            "output_tokens": self.tokens and self.tokens.answer,
+            "cost_usd": self.cost_usd,
+        }
+        if self.refused:
+            facts |= {"refused": self.refused, "refused_s": round(self.refused_s, 3)}
+        return facts
