@@ -181,7 +181,7 @@ DEMOS = {
     "scale = scale(data, 2)": 1,
     "def build(): ...\n\n\nTABLE = build()\nresize = TABLE": 2,
     "list = scale(data, 2)\nsum = 0": 2,
-    "first, *rest = scale(data, 2)\nlast = rest[-1]\nEPS = 1e-9; print(first)": 3,
+    "first, *rest = scale(data, 2)\nlast = rest[-1]\nEPS = 1e-9; print(first)": 4,
     "def main():\n    print(scale(data, 2))\n\n\nif __name__ == '__main__':\n    def run(): ...\n    main()": 1,
     "@staticmethod\ndef test():\n    pass\n\n\nraise SystemExit(test())": 1,
 }
