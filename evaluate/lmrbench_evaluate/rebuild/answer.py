@@ -7,6 +7,7 @@ names its file in its first line, `# file: PATH`, or in the line above it; a blo
 belongs to the file whose functions it defines.
 """
 
+import ast
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -65,44 +66,40 @@ def splice_method(
     Raises:
         MalformedAnswerError: it defines none of the functions, or one of them does not fit.
     """
-    places = [(path, name) for path, names in goals.items() for name in names]
-    blocks = read_blocks(
-        answer,
-        [name for _, name in places],
-        lambda tree: any(defines(tree, name, goals[path]) for path, name in places),
-        is_cut,
-    )
-    chosen = _choose_blocks(blocks, places, goals)
+    functions = [name for names in goals.values() for name in names]
+
+    def defines_any(tree: ast.Module) -> bool:
+        return any(defines(tree, name, names) for names in goals.values() for name in names)
+
+    blocks = read_blocks(answer, functions, defines_any, is_cut)
+    chosen = _choose_blocks(blocks, goals)
     if not chosen:
         raise MalformedAnswerError("no definition of any of the masked functions in the answer")
-    if is_cut and sum(map(len, chosen.values())) < len(places):
+    if is_cut and sum(map(len, chosen.values())) < len(functions):
         raise MalformedAnswerError("the reply was cut off before its last function")
     codes, left_out = join_blocks(blocks, [number for number, _ in chosen])
-    files, notes = dict(masked), [left_out]
+    files, notes = dict(masked), {left_out: None}
     for (number, path), names in chosen.items():
         try:
             code, demo = without_demo(codes[number], masked[path])
-            if len(names) == len(goals[path]) and covers(codes[number], masked[path]):
-                files[path] = code
-            else:
-                files[path] = splice_reply(files[path], names, code, goals[path])
+            is_whole = len(names) == len(goals[path]) and covers(codes[number], masked[path])
+            files[path] = code if is_whole else splice_reply(files[path], names, code, goals[path])
         except SourceError as error:
             raise MalformedAnswerError(f"{path}: {error}") from None
-        notes.append(demo)
-    return Spliced(files, "; ".join(filter(None, dict.fromkeys(notes))))
+        notes[demo] = None
+    return Spliced(files, "; ".join(filter(None, notes)))
 
 
 def _choose_blocks(
-    blocks: Sequence[Block],
-    places: Sequence[tuple[str, str]],
-    goals: Mapping[str, Sequence[str]],
+    blocks: Sequence[Block], goals: Mapping[str, Sequence[str]]
 ) -> dict[tuple[int, str], list[str]]:
     """Return (block, file) → functions: each function comes from the last block that has it."""
     chosen: dict[tuple[int, str], list[str]] = {}
-    for path, name in places:
-        numbers = [block.number for block in blocks if _has(block, path, name, goals)]
-        if numbers:
-            chosen.setdefault((numbers[-1], path), []).append(name)
+    for path, names in goals.items():
+        for name in names:
+            numbers = [block.number for block in blocks if _has(block, path, name, goals)]
+            if numbers:
+                chosen.setdefault((numbers[-1], path), []).append(name)
     return chosen
 
 
