@@ -19,20 +19,20 @@ def without_demo(code: str, file: str) -> tuple[str, str]:
     last = max((number for number, node in enumerate(body) if _defines(node)), default=len(body))
     below = body[last + 1 :]
     statements = {ast.dump(node) for node in parse(file).body}
-    kept, is_demo = [], False
+    remaining, is_demo = [], False
     for node in below:
         if ast.dump(node) in statements:
-            kept.append(node)
+            remaining.append(node)
         elif is_demo or not _only_names(node):
             is_demo = True
         else:
-            kept.append(node)
-    if len(kept) == len(below):
+            remaining.append(node)
+    if len(remaining) == len(below):
         return code, ""
     above = "".join(split_lines(code)[: body[last].end_lineno])
-    left_out = plural(len(below) - len(kept), "statement")
+    left_out = plural(len(below) - len(remaining), "statement")
     note = f"left out below the last definition: {left_out}"
-    return above + "".join(f"{ast.unparse(node)}\n" for node in kept), note
+    return above + "".join(f"{ast.unparse(node)}\n" for node in remaining), note
 
 
 def _defines(node: ast.stmt) -> bool:

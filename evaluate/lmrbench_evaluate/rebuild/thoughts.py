@@ -137,12 +137,12 @@ def _never_ends(mark: _Mark, text: str, ends_with_code: bool) -> bool:
 
 def _cut_out(text: str, spans: list[Span]) -> str:
     """Return a text with a line end in the place of each span."""
-    kept, position = list[str](), 0
+    pieces, position = list[str](), 0
     for start, end in sorted(spans):
         if start >= position:
-            kept.append(text[position:start])
+            pieces.append(text[position:start])
         position = max(position, end)
-    return "\n".join([*kept, text[position:]])
+    return "\n".join([*pieces, text[position:]])
 
 
 def _skip_blank(text: str, start: int) -> int:

@@ -228,8 +228,8 @@ def imported_by(repo: Mapping[str, File], cases: bytes) -> list[str]:
         if path.endswith(".py"):
             with contextlib.suppress(SourceError):  # the jobs report it if anything imports it
                 imported.update(_imports(parse(python_text(file.data))))
-    own = {path.split("/")[0].removesuffix(".py") for path in repo} | {"lmrbench_cases"}
-    return sorted(name for name in imported if name.split(".")[0] not in own)
+    local = {path.split("/")[0].removesuffix(".py") for path in repo} | {"lmrbench_cases"}
+    return sorted(name for name in imported if name.split(".")[0] not in local)
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:

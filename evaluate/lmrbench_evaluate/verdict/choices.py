@@ -101,9 +101,9 @@ def searches_table(row: DatasetRow, repo: Mapping[str, File]) -> bool:
     masked, paper = read_archive(row["repo_archive"]), row["paper_text"]
     copied = set[str]()
     for name, file in repo.items():
-        given = masked.get(name, File(b""))
-        if name not in FILES and file != given:
-            copied |= _numbers_in(file, paper) - _numbers_in(given, paper)
+        original = masked.get(name, File(b""))
+        if name not in FILES and file != original:
+            copied |= _numbers_in(file, paper) - _numbers_in(original, paper)
     return len(copied) >= SEARCHES
 
 

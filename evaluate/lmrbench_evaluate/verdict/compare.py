@@ -205,7 +205,7 @@ class _Walk:
 def _change_partners(
     free: int, first: int, through: dict[int, int | None], partners: dict[int, int]
 ) -> None:
-    """Hand partners along the way that a search took, so that `first` gets one as well."""
+    """Hand partners along the way that a search took: `first` gets one as well."""
     while (previous := through[free]) is not None:
         partners[free] = partners[previous]
         free = previous
@@ -224,8 +224,8 @@ def _ending_difference(expected: Any, actual: Any) -> str:
     """Describe two results of `lmrbench_cases.outcome` of which one was returned, one raised."""
     match expected, actual:
         case ("raised", error), ("returned", value):
-            wanted = cut(str(error), MAX_SHOWN)
-            return f"returned a value ({show(value)}) where {wanted} was expected"
+            name = cut(str(error), MAX_SHOWN)
+            return f"returned a value ({show(value)}) where {name} was expected"
         case ("returned", _), ("raised", error):
             return f"raised {show(error)} where a value was expected"
     return ""

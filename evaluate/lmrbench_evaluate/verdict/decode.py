@@ -3,7 +3,7 @@
 The bytes come from a process in which tested code ran. Sizes are checked before memory is
 allocated, arrays are read without pickle, and anything malformed is a `StreamError`: the
 candidate's error, never the harness's. Each frame has a budget of bytes, values and arrays, far
-above that of any recorded output, so that decoding never takes more than some dozens of MB.
+above that of any recorded output: decoding never takes more than some dozens of MB.
 """
 
 import base64
@@ -188,7 +188,7 @@ def _read_arrays(payload: bytes, start: int, sizes: Any) -> list[np.ndarray]:
 
 
 def _read_npy(payload: bytes, start: int, end: int) -> np.ndarray:
-    """Read the array between two bytes as a view, which takes no memory of its own."""
+    """Read the array between two bytes as a view, which takes no memory."""
     header = _NPY.match(payload, start, end)
     if not header:
         raise StreamError("not the header of a plain array")
@@ -278,7 +278,7 @@ class _TreeDecoder:
         return Table(None, None, (("object", tuple(shape), self._nodes(values)),))
 
     def _take(self, number: Any) -> np.ndarray:
-        """Take an array by its number; only once each, so that one cannot become many values."""
+        """Take an array by its number; only once each, or one could become many values."""
         if type(number) is not int:
             raise StreamError("an array's number is not a number")
         return self.arrays.pop(number)

@@ -176,10 +176,10 @@ class Verdict:
                 the core level only.
         """
         cases = [case for case in self.cases if case.core or not core]
-        fresh = [case.status for case in cases if case.seed not in published]
-        known = [case.status for case in cases if case.seed in published]
-        passes = bool(known) and all(status is Status.PASSED for status in known)
-        return passes and any(status in (Status.FAILED, Status.ERROR) for status in fresh)
+        on_fresh = {case.status for case in cases if case.seed not in published}
+        on_published = {case.status for case in cases if case.seed in published}
+        fails = not on_fresh.isdisjoint((Status.FAILED, Status.ERROR))
+        return on_published == {Status.PASSED} and fails
 
     def reason(self, *, core: bool = False) -> str:
         """Return one line on why the answer, or its core cases, did not pass; empty if they did."""
