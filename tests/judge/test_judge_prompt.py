@@ -189,3 +189,25 @@ def test_version_covers_the_wording(monkeypatch: pytest.MonkeyPatch) -> None:
     changed = prompt_of().version
     monkeypatch.undo()
     assert changed != prompt_of().version
+
+
+READERS = {
+    "by name": "exec(scale.__doc__)",
+    "by a name in a string": 'exec(getattr(scale, "__doc__"))',
+    "by a name that is computed": 'run(getattr(scale, "__do" + "c__"))',
+    "by a variable": "run(getattr(scale, name))",
+    "through a library": "run(inspect.getdoc(scale))",
+    "through constants": "run(scale.__code__.co_consts[0])",
+    "through a table of a class": 'run(vars(Scale)["__do" + "c__"])',
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_words_that_code_may_read_are_shown(reader: str, toy_row: dict[str, Any]) -> None:
+    """A docstring that runs, or an annotation that is read, is part of the code."""
+    content = f'{HEAD}    """values.clear()"""\n    x: int\n    {READERS[reader]}\n{BODY}'
+    assert "values.clear()" in shown(toy_row, content)
+    annotated = content.replace("factor)", 'factor: "values.pop()")').replace("__doc__", "__annotations__")
+    assert "values.pop()" in shown(toy_row, annotated)
+    silent = content.replace(READERS[reader], 'getattr(values, "size", 0), model.eval()')
+    assert "values.clear()" not in shown(toy_row, silent)

@@ -86,7 +86,10 @@ class Asking:
         log: VoteLog,
         progress: Progress | None = None,
     ) -> None:
-        self.prompt, self.votes, self.log, self.progress = prompt, votes, log, progress
+        self.prompt = prompt
+        self.votes = votes
+        self.log = log
+        self.progress = progress
         self.workers = settings.workers
         schema = {"name": prompt.name, "strict": True, "schema": prompt.schema}
         form = {"type": "json_schema", "json_schema": schema}
@@ -155,7 +158,8 @@ class Asking:
 
     async def _read_reply(self, question: Question, completions: list[Completion]) -> Reply:
         """Ask until a reply can be read; `completions` receives each reply."""
-        messages, problem = question.messages, ""
+        messages = question.messages
+        problem = ""
         for _ in range(ATTEMPTS):
             try:
                 completion = await self.client.complete(messages)
@@ -164,7 +168,8 @@ class Asking:
                     raise
                 raise RequestError(f"{problem}; {limit}", reached=True) from None
             completions.append(completion)
-            problem, reason = completion.problem, completion.finish_reason
+            problem = completion.problem
+            reason = completion.finish_reason
             if len(completion.text) > _MAX_REPLY:
                 problem = f"it is longer than {_MAX_REPLY} characters"
             if not problem:

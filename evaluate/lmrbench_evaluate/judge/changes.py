@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from lmrbench_data.base.source import FunctionNode, SourceError, find_function, is_companion, parse
 
-from .strip_remarks import code_only, names_read
+from .strip_remarks import code_only, looks_at_itself, names_read
 
 
 class Side(NamedTuple):
@@ -57,23 +57,32 @@ def compare_answer(
         SourceError: a goal file does not define each function once, or cannot be printed without
             its remarks.
     """
+    with_words = any(looks_at_itself(rebuilt.get(path, "")) for path in (*goals, *changed))
     pairs = []
     for path, functions in goals.items():
         texts = [*cases, *_others(masked, path), *_others(rebuilt, path), *_others(golden, path)]
         versions = masked[path], golden[path], rebuilt[path]
-        pairs.append(_pair(path, functions, versions, _words(texts)))
+        pairs.append(_pair(path, functions, versions, _words(texts), with_words))
     reachable = _reachable({**masked, **rebuilt}, goals, cases) if changed else ()
-    return pairs, [(path, _shown(rebuilt, path)) for path in changed if path in reachable]
+    return pairs, [
+        (path, _shown(rebuilt, path, with_words)) for path in changed if path in reachable
+    ]
 
 
 def _pair(
-    path: str, functions: Sequence[str], versions: Sequence[str], read_elsewhere: set[str]
+    path: str,
+    functions: Sequence[str],
+    versions: Sequence[str],
+    read_elsewhere: set[str],
+    with_words: bool,
 ) -> Pair:
     """Compare the masked, the golden and the candidate's version of a file."""
-    # What one version reads is in use in all, so that equal statements are printed alike.
+    # What one version reads is in use in all: equal statements are printed alike.
     read = read_elsewhere.union(*(names_read(parse(text)) for text in versions))
-    given, reference, candidate = (code_only(text, read) for text in versions)
-    statements = list(_statements(parse(given).body, functions))
+    masked, reference, candidate = (
+        code_only(text, read, with_words=with_words) for text in versions
+    )
+    statements = list(_statements(parse(masked).body, functions))
     sides = [_side(text, functions, statements) for text in (reference, candidate)]
     return Pair(path, sides[0], sides[1], candidate == reference)
 
@@ -87,14 +96,14 @@ def _words(texts: Iterable[str]) -> set[str]:
     return set(re.findall(r"[^\W\d]\w*", "\n".join(texts)))
 
 
-def _side(source: str, functions: Sequence[str], given: Sequence[str]) -> Side:
+def _side(source: str, functions: Sequence[str], masked: Sequence[str]) -> Side:
     """Compare a printed file with the statements of the masked file beside the goal functions."""
     shown = {name: ast.unparse(find_function(source, name).node) for name in functions}
     statements = list(_statements(parse(source).body, functions))
-    if statements == given:
+    if statements == masked:
         return Side(shown, "")
-    blocks = list((Counter(statements) - Counter(given)).elements())
-    missing = list((Counter(given) - Counter(statements)).elements())
+    blocks = list((Counter(statements) - Counter(masked)).elements())
+    missing = list((Counter(masked) - Counter(statements)).elements())
     if missing:
         blocks += ["[these statements of the given file are missing:]", *missing]
     return Side(shown, "\n\n".join(blocks) or "[the same statements in another order]")
@@ -113,11 +122,12 @@ def _statements(body: Sequence[ast.stmt], goals: Collection[str], above: str = "
             yield ast.unparse(node)
 
 
-def _shown(rebuilt: Mapping[str, str], name: str) -> str:
+def _shown(rebuilt: Mapping[str, str], name: str, with_words: bool) -> str:
     if name not in rebuilt:
         return "[the candidate removed this file]"
     try:
-        return code_only(rebuilt[name], _words(_others(rebuilt, name)))
+        words = _words(_others(rebuilt, name))
+        return code_only(rebuilt[name], words, with_words=with_words)
     except SourceError:
         return "[not shown: this is not Python that can be taken apart]"
 

@@ -26,7 +26,8 @@ from .opinion import Category, Opinion, Reply
 FILE = "judgements.jsonl"
 JUDGED, NOT_JUDGED, JUDGE_ERROR = STATUSES = "judged", "not_judged", "judge_error"
 #: The source of an opinion: the model, or a comparison that found the reference's own code.
-BY_MODEL, BY_COMPARISON = "model", "identical"
+BY_MODEL = "model"
+BY_COMPARISON = "identical"
 
 
 class Judge(NamedTuple):
@@ -81,7 +82,7 @@ class VoteRow(BaseModel):
     input_tokens: int = 0
     output_tokens: int = 0
     counted: bool = True
-    """False if the server did not report its tokens, so that the cost is unknown."""
+    """False if the server did not report its tokens: the cost is unknown."""
     cost_usd: float | None = 0.0
     cut_by_server: str = ""
     """The numbers of tokens sent and read, if the server read far fewer."""
@@ -138,7 +139,8 @@ class VoteLog(Ledger):
 
     def count(self, row: dict[str, Any]) -> None:
         """Note the status and the cost of a row."""
-        key, status = VoteKey.of(row), row["status"]
+        key = VoteKey.of(row)
+        status = row["status"]
         self._statuses[key] = min(self._statuses.get(key, status), status, key=STATUSES.index)
         self.spent[row["judge_model"]].count(row)
 
@@ -149,7 +151,8 @@ class VoteLog(Ledger):
         for row in cls.read(path):
             if Judge.of(row) != judge:
                 continue
-            votes, number = best[AnswerKey.of(row).question], row["vote"]
+            votes = best[AnswerKey.of(row).question]
+            number = row["vote"]
             earlier = votes.get(number, row)
             votes[number] = min(row, earlier, key=lambda item: STATUSES.index(item["status"]))
         return {answer: list(votes.values()) for answer, votes in best.items()}

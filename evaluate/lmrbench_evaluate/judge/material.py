@@ -1,7 +1,7 @@
 """Gather the material on an answer: the sections of a question, each text in markers. No code runs.
 
-The sections up to the repository are the same for all answers to an instance, so that servers can
-cache them.
+The sections up to the repository are the same for all answers to an instance: servers can cache
+them.
 """
 
 import itertools
@@ -36,7 +36,8 @@ MAX_REPOSITORY = 400_000
 NO_CONTRACT = "The candidate was given no contract."
 #: Reasons why an answer that can be applied is not judged. The answer itself is the cause, so they
 #: count against it.
-TOO_LONG, NOT_PLAIN = "too long", "cannot be shown"
+TOO_LONG = "too long"
+NOT_PLAIN = "cannot be shown"
 
 
 class NotJudgedError(LMRBenchError):
@@ -61,19 +62,19 @@ class Material(NamedTuple):
     """The answer's code is the reference's."""
 
 
-def gather(row: DatasetRow, prediction: Prediction, version: str, said: str = "") -> Material:
+def gather(row: DatasetRow, prediction: Prediction, version: str, report: str = "") -> Material:
     """Gather the material on an answer: paper, instruction, repository, and both codes.
 
     Args:
         version: of the prompt that shows it.
-        said: other text from the candidate's side, such as its error messages.
+        report: other text from the candidate's side, such as its error messages.
     """
     masked = read_archive(row["repo_archive"])
     changed, pairs, others = _compare(row, masked, rebuild(row, prediction))
     functions = _candidate_functions(pairs)
     rests = shorten([pair.candidate.rest for pair in pairs], MAX_REST)
     shown = _shortened(others, MAX_OTHER_FILES)
-    parts = [*filter(None, [*functions, *rests, *itertools.chain(*shown), said])]
+    parts = [*filter(None, [*functions, *rests, *itertools.chain(*shown), report])]
     code = boundary(row["instance_id"], version, *parts)
     more = _other_files(shown, len(changed) - len(others), code)
     values = _task_sections(row, masked) | {
@@ -88,7 +89,7 @@ def gather(row: DatasetRow, prediction: Prediction, version: str, said: str = ""
 
 def _candidate_functions(pairs: Sequence[Pair]) -> list[str]:
     """Return the candidate's goal functions; NotJudgedError if they are too long."""
-    functions = [text for pair in pairs for text in pair.candidate.functions.values()]
+    functions = list(itertools.chain(*(pair.candidate.functions.values() for pair in pairs)))
     if sum(map(len, functions)) > MAX_FUNCTION:
         what = "the function is" if len(functions) == 1 else "the functions are together"
         raise NotJudgedError(TOO_LONG, f"{what} longer than {MAX_FUNCTION} characters")
@@ -128,7 +129,8 @@ def _texts(files: Mapping[str, File]) -> dict[str, str]:
 
 def shorten(texts: Sequence[str], limit: int) -> list[str]:
     """Cut the middle of the longest texts; together they get `limit` characters, and notes."""
-    left, most = limit, limit
+    left = limit
+    most = limit
     for number, length in enumerate(sorted(map(len, texts))):
         share = left // (len(texts) - number)
         if length > share:

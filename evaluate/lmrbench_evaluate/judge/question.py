@@ -1,8 +1,8 @@
 """Build questions about answers: the messages for one answer, from a template.
 
 The template for methods adds a section to the system message for single functions. A version names
-the template and hashes the schema and all texts that a judge is shown, so that no two wordings
-share a version.
+the template and hashes the schema and all texts that a judge is shown: no two wordings share a
+version.
 """
 
 import functools
@@ -23,8 +23,7 @@ from .material import Material, gather
 from .opinion import Category, Opinion, Reply, read_reply
 
 _HERE = Path(__file__).resolve().parent
-#: The temperature of all votes, so that their agreement means something: at 0 they would repeat the
-#: first.
+#: The temperature of all votes: at 0 they would repeat the first, and agreement would mean nothing.
 TEMPERATURE = 0.7
 #: The form of a judge's reply. OpenAI's strict mode requires every key and does not support lengths
 #: of lists.

@@ -3,7 +3,7 @@
 Printing drops comments and layout. Also removed are docstrings, unused strings, words in
 annotations, and strings assigned to names that no code reads: in all of them a candidate could
 address its judge. Strings that the code works with are data and stay, including messages of
-`raise`. Code that reads its docstrings or annotations is shown without them, too.
+`raise`.
 """
 
 import ast
@@ -12,17 +12,35 @@ from collections.abc import Collection
 
 from lmrbench_data.base.source import FunctionNode, SourceError, parse
 
+#: Printed code may read its docstrings, annotations or variables, by a name that it may compute.
+_LOOKS_AT_ITSELF = re.compile(
+    r"__(?:doc|code|dict|annotations|annotate|getattribute|builtins)__(?! = )"
+    r"|\b(?:co_consts|f_locals|attrgetter|getdoc|getmembers|getfullargspec|signature)\b"
+    r"|\b(?:get_annotations|get_type_hints)\b|\bgetattr\b(?!\([\w.]+, '\w+'[,)])"
+    r"|(?<!\.)\b(?:builtins|dir|eval|exec|globals|locals|vars)\b"
+)
 #: A type in quotation marks: no two words stand beside each other.
 _TYPE = re.compile(r"(?!.*\w +\w)[\w\[\],.| ]{1,100}")
 _LITERALS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.UnaryOp, ast.Lambda)
 _CHOICES = (ast.BoolOp, ast.IfExp, ast.Compare)
 
 
-def code_only(source: str, read_elsewhere: Collection[str] = ()) -> str:
+def looks_at_itself(source: str) -> bool:
+    """Return whether code may read its own docstrings, annotations or unread variables."""
+    try:
+        return bool(_LOOKS_AT_ITSELF.search(code_only(source)))
+    except SourceError:
+        return False
+
+
+def code_only(
+    source: str, read_elsewhere: Collection[str] = (), *, with_words: bool = False
+) -> str:
     """Print Python source anew without the words that have no effect; equal results behave alike.
 
     Args:
         read_elsewhere: names of this file that other files may read.
+        with_words: whether all words but comments stay, because the code may look at itself.
 
     Raises:
         SourceError: it cannot be parsed or printed, or the printed text has another syntax tree; it
@@ -30,8 +48,9 @@ def code_only(source: str, read_elsewhere: Collection[str] = ()) -> str:
     """
     try:
         tree = parse(source)
-        names = names_read(tree).union(read_elsewhere)
-        tree = ast.fix_missing_locations(_WithoutWords(names).visit(tree))
+        if not with_words:
+            names = names_read(tree).union(read_elsewhere)
+            tree = ast.fix_missing_locations(_WithoutWords(names).visit(tree))
         text = ast.unparse(tree)
         if ast.dump(parse(text)) != ast.dump(tree):
             raise ValueError("another syntax tree")
