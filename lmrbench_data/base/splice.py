@@ -161,12 +161,12 @@ def _definitions(tree: ast.Module, name: str, names: Sequence[str] = ()) -> list
         bodies.append(tree.body)
     if not names:
         bodies += [node.body for node in wrappers(tree)]
-    return [
-        _Located(_holder(tree, node), body, node)
-        for body in bodies
-        for node in body
-        if isinstance(node, FunctionNode) and node.name == last and not is_companion(node)
-    ]
+    definitions = []
+    for body in bodies:
+        for node in body:
+            if isinstance(node, FunctionNode) and node.name == last and not is_companion(node):
+                definitions.append(_Located(_holder(tree, node), body, node))
+    return definitions
 
 
 def _holder(tree: ast.Module, node: ast.stmt) -> ast.stmt:
@@ -235,7 +235,8 @@ def _sort(
     siblings: Sequence[ast.stmt],
 ) -> _Support:
     """Return what goes with a function of statements at the top and of siblings in its class."""
-    start, end = first_line(located.holder), located.holder.end_lineno or 0
+    start = first_line(located.holder)
+    end = located.holder.end_lineno or 0
     above = [node for node in statements if (node.end_lineno or 0) < start]
     below = [node for node in statements if first_line(node) > end and not is_accessor(node)]
     above += [node for node in siblings if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -261,7 +262,8 @@ def _new_members(nodes: Iterable[ast.stmt], owner: ast.stmt) -> list[ast.stmt]:
 
 def _text(lines: list[str], nodes: Iterable[ast.stmt], indent: str = "", gap: str = "") -> str:
     """Return the source of the statements that a solution may need, each followed by a gap."""
-    text, last = "", 0
+    text = ""
+    last = 0
     for node in nodes:
         start = first_line(node)
         is_repeated = start <= last  # `a = 1; b = 2` is one piece of source
@@ -317,9 +319,11 @@ def _insert(
     file: str, place: Target, code: list[str], function: FunctionNode, support: _Support
 ) -> str:
     """Edit the lines of a file from below, where each edit leaves the places above it alone."""
-    lines, node = split_lines(file), place.node
+    lines = split_lines(file)
+    node = place.node
     holder = place.parents[0] if place.parents else node
-    indent, node_end = indentation(lines, node.lineno), block_end(lines, node)
+    indent = indentation(lines, node.lineno)
+    node_end = block_end(lines, node)
     end = max(node_end, block_end(lines, holder))
 
     def insert(line: int, text: str) -> None:
@@ -350,7 +354,9 @@ def _with_future(source: str, names: set[str]) -> str:
     """Add imports of these names from `__future__`."""
     if not names:
         return source
-    tree, lines, newline = parse(source), split_lines(source), newline_of(source)
+    tree = parse(source)
+    lines = split_lines(source)
+    newline = newline_of(source)
     has_docstring = ast.get_docstring(tree) is not None
     after = tree.body[0].end_lineno or 0 if has_docstring else 0
     missing = sorted(names - _future_names(tree.body))

@@ -41,7 +41,9 @@ def log_rows(paths: list[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
     Raises:
         InputError: inspect-ai is missing, or a log is damaged or of another task.
     """
-    seen, answered, missing = set[str](), set[_SampleKey](), set[_SampleKey]()
+    seen = set[str]()
+    answered = set[_SampleKey]()
+    missing = set[_SampleKey]()
     for path in paths:
         for key, uuid, row in _samples(path):
             if row is None:

@@ -208,7 +208,8 @@ class PredictionFile:
             position = 0
             for item in predictions:
                 line = line_of(item.as_row())
-                positions[item.key], position = position, position + len(line)
+                positions[item.key] = position
+                position += len(line)
                 yield line
 
         write_atomically(self.path, lines())

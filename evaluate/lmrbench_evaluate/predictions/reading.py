@@ -63,9 +63,11 @@ def read_predictions(
     if isinstance(source, str) and source in WORDS:
         yield from (own_answer(row, source) for row in rows.values())
         return
-    name, samples = source_name(source), _Samples()
+    name = source_name(source)
+    samples = _Samples()
     columns: dict[str, None] = {}
-    has_answers, bad_rows = False, 0
+    has_answers = False
+    bad_rows = 0
     for place, raw in raw_rows(source):
         if isinstance(raw, dict):
             columns |= dict.fromkeys(raw)

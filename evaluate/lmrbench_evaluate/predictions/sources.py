@@ -77,7 +77,9 @@ def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
 def _open_source(source: Source) -> Iterable[tuple[str, Any]]:
     if not isinstance(source, str | Path):
         return ((f"row {index}", row) for index, row in enumerate(_records(source)))
-    path, name, kinds = Path(source), str(source), ", ".join(SUFFIXES)
+    path = Path(source)
+    name = str(source)
+    kinds = ", ".join(SUFFIXES)
     if path.is_file():
         return _file_rows(path, name)
     logs = logs_in(path) if path.is_dir() else []

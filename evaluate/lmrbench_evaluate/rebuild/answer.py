@@ -8,6 +8,7 @@ belongs to the file whose functions it defines.
 """
 
 import ast
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -66,19 +67,21 @@ def splice_method(
     Raises:
         MalformedAnswerError: it defines none of the functions, or one of them does not fit.
     """
-    functions = [name for names in goals.values() for name in names]
-
-    def defines_any(tree: ast.Module) -> bool:
-        return any(defines(tree, name, names) for names in goals.values() for name in names)
-
-    blocks = read_blocks(answer, functions, defines_any, is_cut)
+    functions = list(itertools.chain(*goals.values()))
+    blocks = read_blocks(
+        answer,
+        functions,
+        lambda tree: any(_defines_any(tree, names) for names in goals.values()),
+        is_cut,
+    )
     chosen = _choose_blocks(blocks, goals)
     if not chosen:
         raise MalformedAnswerError("no definition of any of the masked functions in the answer")
     if is_cut and sum(map(len, chosen.values())) < len(functions):
         raise MalformedAnswerError("the reply was cut off before its last function")
     codes, left_out = join_blocks(blocks, [number for number, _ in chosen])
-    files, notes = dict(masked), {left_out: None}
+    files = dict(masked)
+    notes = {left_out: None}
     for (number, path), names in chosen.items():
         try:
             code, demo = without_demo(codes[number], masked[path])
@@ -88,6 +91,10 @@ def splice_method(
             raise MalformedAnswerError(f"{path}: {error}") from None
         notes[demo] = None
     return Spliced(files, "; ".join(filter(None, notes)))
+
+
+def _defines_any(tree: ast.Module, names: Sequence[str]) -> bool:
+    return any(defines(tree, name, names) for name in names)
 
 
 def _choose_blocks(

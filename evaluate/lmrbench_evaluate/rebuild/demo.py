@@ -19,7 +19,8 @@ def without_demo(code: str, file: str) -> tuple[str, str]:
     last = max((number for number, node in enumerate(body) if _defines(node)), default=len(body))
     below = body[last + 1 :]
     statements = {ast.dump(node) for node in parse(file).body}
-    remaining, is_demo = [], False
+    remaining = []
+    is_demo = False
     for node in below:
         if ast.dump(node) in statements:
             remaining.append(node)

@@ -270,7 +270,8 @@ def _parse(text: str) -> tuple[str, ast.Module]:
         return code, parse(code)
     except SourceError as error:
         problem = error
-    lines, line = split_lines(code), problem.line
+    lines = split_lines(code)
+    line = problem.line
     if line is None or not indentation([*lines, ""], min(line, len(lines) + 1)):
         raise problem
     for variant, kinds in _wrapped(code, lines, line):

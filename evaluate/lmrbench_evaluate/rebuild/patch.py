@@ -173,7 +173,7 @@ def _strip(text: str, files: Collection[str]) -> int:
         )
         return 0 if has_equal_names else 1
     plain = re.findall(r"^--- ([^\t\n]+).*\n\+\+\+ ([^\t\n]+)", text, re.MULTILINE)
-    names = {name for pair in plain for name in pair} - {"/dev/null"}
+    names = set(itertools.chain(*plain)) - {"/dev/null"}
     if not names:
         return 1
     has_folders = any("/" in name for name in names)

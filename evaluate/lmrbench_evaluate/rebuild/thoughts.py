@@ -137,7 +137,8 @@ def _never_ends(mark: _Mark, text: str, ends_with_code: bool) -> bool:
 
 def _cut_out(text: str, spans: list[Span]) -> str:
     """Return a text with a line end in the place of each span."""
-    pieces, position = list[str](), 0
+    pieces = list[str]()
+    position = 0
     for start, end in sorted(spans):
         if start >= position:
             pieces.append(text[position:start])
@@ -153,7 +154,8 @@ def _skip_blank(text: str, start: int) -> int:
 
 def _marks(text: str, code: Sequence[Span]) -> Iterator[_Mark]:
     """Yield the marks of a text outside of its code."""
-    end, begins_line = 0, True
+    end = 0
+    begins_line = True
     for match in _MARKS.finditer(text):
         if _is_inside(match.start(), code):
             continue

@@ -83,7 +83,8 @@ def _splice(
     """Return the goal files with the functions of a reply in them; a child does the work."""
     goals = goals_of(row)
     texts = {path: masked[path].data.decode("utf-8") for path in goals}
-    answer, is_cut = prediction.content, prediction.is_cut
+    answer = prediction.content
+    is_cut = prediction.is_cut
     try:
         if configuration_of(row).is_method:
             files, note = call_on_answer(splice_method, texts, goals, answer, is_cut)
@@ -122,7 +123,8 @@ def check_repository(row: DatasetRow, files: Mapping[str, File]) -> None:
             Python text.
         InfraError: this machine cannot do it now.
     """
-    masked, goals = read_archive(row["repo_archive"]), goals_of(row)
+    masked = read_archive(row["repo_archive"])
+    goals = goals_of(row)
     _check_paths(files, masked)
     for path in goals:
         if path not in files:

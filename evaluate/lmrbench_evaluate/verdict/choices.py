@@ -98,7 +98,8 @@ def searches_table(row: DatasetRow, repo: Mapping[str, File]) -> bool:
     """Return whether files that an answer changes hold three numbers of its paper's tables."""
     if not configuration_of(row).has_experiments:
         return False
-    masked, paper = read_archive(row["repo_archive"]), row["paper_text"]
+    masked = read_archive(row["repo_archive"])
+    paper = row["paper_text"]
     copied = set[str]()
     for name, file in repo.items():
         original = masked.get(name, File(b""))

@@ -91,7 +91,8 @@ class _Walk:
     def difference(self, expected: Any, actual: Any, path: str) -> str | None:
         """Return the first difference of two values of any kind."""
         self._spend(1)
-        kind, expected_kind = _kind(actual), _kind(expected)
+        kind = _kind(actual)
+        expected_kind = _kind(expected)
         if kind != expected_kind:
             return f"{path}: got {kind} ({show(actual)}), expected {expected_kind}"
         ending = _ending_difference(expected, actual)
@@ -137,7 +138,8 @@ class _Walk:
     def _arrays(self, expected: Array, actual: Array, path: str) -> str | None:
         if expected.dtype != actual.dtype:
             return f"{path}: dtype {actual.dtype}, expected {expected.dtype}"
-        want, got = expected.values, actual.values
+        want = expected.values
+        got = actual.values
         if want.shape != got.shape:
             return f"{path}: shape {got.shape}, expected {want.shape}"
         self._spend(_WORK_OF_AN_ARRAY + max(want.size, want.nbytes // 8) // _AT_ONCE)
@@ -161,7 +163,8 @@ class _Walk:
     def _containers(self, expected: Any, actual: Any, path: str) -> str | None:
         """Compare sets, whose items are compared exactly, or dicts, whose keys are."""
         form = next(iter(expected))
-        want, got = self._by_key(expected, form), self._by_key(actual, form)
+        want = self._by_key(expected, form)
+        got = self._by_key(actual, form)
         if len(actual[form]) != len(got):
             return f"{path}: got a {form} with a duplicate"
         if want.keys() != got.keys():

@@ -117,7 +117,10 @@ def _read_header(line: bytes, position: int) -> tuple[str, int, str, int]:
     problem = StreamError(f"bad frame header at byte {position}")
     try:
         header = json.loads(line)
-        case, seed, kind, size = header["case"], header["seed"], header["kind"], header["size"]
+        case = header["case"]
+        seed = header["seed"]
+        kind = header["kind"]
+        size = header["size"]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise problem from error
     are_texts = isinstance(case, str) and isinstance(kind, str)
@@ -163,7 +166,8 @@ def decode(payload: bytes) -> Any:
         raise StreamError("too many values")
     try:
         content = json.loads(payload[:end])
-        sizes, tree = content["arrays"], content["tree"]
+        sizes = content["arrays"]
+        tree = content["tree"]
         arrays = _read_arrays(payload, end + 1, sizes)
         return _TreeDecoder(arrays).node(tree)
     except StreamError:
@@ -268,7 +272,8 @@ class _TreeDecoder:
         raise StreamError("unknown node")
 
     def _objects(self, node: dict[str, Any]) -> Table:
-        values, shape = node["objects"], node["shape"]
+        values = node["objects"]
+        shape = node["shape"]
         # Checked before they are multiplied: a product of long numbers takes for ever.
         are_lengths = all(type(length) is int and 0 <= length <= MAX_NODES for length in shape)
         if len(shape) > MAX_DIMENSIONS or not are_lengths:
@@ -284,7 +289,8 @@ class _TreeDecoder:
         return self.arrays.pop(number)
 
     def _tensor(self, node: dict[str, Any]) -> Array:
-        array, dtype = self._take(node["tensor"]), node["dtype"]
+        array = self._take(node["tensor"])
+        dtype = node["dtype"]
         if not isinstance(dtype, str):
             raise StreamError("dtype is not text")
         if dtype == "bfloat16":

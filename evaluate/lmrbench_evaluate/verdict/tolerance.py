@@ -37,7 +37,8 @@ class Comparison:
         The numbers become float64 at least, because float16 would round or overflow. With `exact`,
         0.0 and -0.0 differ. The real and the imaginary parts of complex numbers are compared apart.
         """
-        want, got = expected.reshape(-1), actual.reshape(-1)
+        want = expected.reshape(-1)
+        got = actual.reshape(-1)
         result = np.empty(want.size, bool)
         for start in range(0, want.size, _BLOCK):
             block = slice(start, start + _BLOCK)
@@ -70,7 +71,8 @@ class Comparison:
     def _error(self, expected: float, actual: float) -> str:
         allows = self.rtol or self.atol
         with np.errstate(all="ignore"):  # the distance of two finite numbers can overflow
-            distance, size = float(np.abs(np.subtract(actual, expected))), abs(expected)
+            distance = float(np.abs(np.subtract(actual, expected)))
+            size = abs(expected)
         if not 0 < distance < math.inf:
             return "" if allows else "compared exactly"
         is_relative = size > 0 and self.rtol * size >= self.atol
@@ -82,7 +84,8 @@ class Comparison:
 
     def _wide(self, expected: np.ndarray, actual: np.ndarray) -> np.ndarray:
         wide = np.result_type(expected.dtype, actual.dtype, np.float64)
-        want, got = expected.astype(wide), actual.astype(wide)
+        want = expected.astype(wide)
+        got = actual.astype(wide)
         with np.errstate(all="ignore"):
             if wide.kind != "c":
                 return self._close(want, got)

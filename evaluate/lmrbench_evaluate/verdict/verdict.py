@@ -271,7 +271,8 @@ def compare_output(expected: Any, payload: bytes, comparison: Comparison) -> tup
 
 def _raised(facts: Mapping[str, Any]) -> tuple[Cause, str]:
     kind = _text(facts.get("type")) or "Exception"
-    message, frames = _text(facts.get("message")), facts.get("frames")
+    message = _text(facts.get("message"))
+    frames = facts.get("frames")
     lines = [f"{kind}: {message}" if message else kind]
     if isinstance(frames, list):
         lines += [_text(item) for item in reversed(frames)]
