@@ -175,14 +175,17 @@ def _holder(tree: ast.Module, node: ast.stmt) -> ast.stmt:
 
 
 def _locate(tree: ast.Module, names: Sequence[str], goals: Sequence[str]) -> dict[str, _Located]:
-    """Return the definition of each function; the last one in its class or at the top counts."""
+    """Return the first definition of each function; a class must have only one."""
     functions = {}
     for name in names:
         definitions = _definitions(tree, name, goals)
         if not definitions:
             raise MalformedAnswerError(f"no definition of {name!r}")
-        body = definitions[0].body
-        functions[name] = [located for located in definitions if located.body is body][-1]
+        first = definitions[0]
+        in_class = [located for located in definitions if located.holder is not located.node]
+        if sum(located.body is first.body for located in in_class) > 1:
+            raise MalformedAnswerError(f"several definitions of {name!r} in the answer")
+        functions[name] = first
     return functions
 
 
