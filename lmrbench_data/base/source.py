@@ -1,7 +1,7 @@
 """Parse untrusted Python source and find functions by qualified name, with exact positions.
 
-Edits use the positions of `ast`, so the rest of a file keeps every comment, space and line ending. The source may come
-from a model: it is parsed, never executed or imported.
+Edits use the positions of `ast`, so the rest of a file keeps every comment, space and line ending.
+The source may come from a model: it is parsed, never executed or imported.
 """
 
 import ast
@@ -17,7 +17,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _FILENAME = "<parsed, not run>"
 # Warnings about literals concern the author of the source, not our users.
 warnings.filterwarnings("ignore", module=re.escape(_FILENAME))
-#: The declaration of a file's encoding (PEP 263), and a first line after which Python also looks at the second.
+#: The declaration of a file's encoding (PEP 263), and a first line that lets the second have it.
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 _NO_CODE = re.compile(r"[ \t\f]*(?:#|$)")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -28,8 +28,10 @@ _PARSER = threading.Lock()
 class SourceError(InputError):
     """Source cannot be parsed, or does not define a function exactly once."""
 
-    #: 1-based line of a syntax error, where there is one.
-    line: int | None = None
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+        """1-based line of a syntax error, where there is one."""
 
 
 class MalformedAnswerError(SourceError):
@@ -51,7 +53,7 @@ def first_line(node: ast.stmt) -> int:
 
 
 def python_text(data: bytes) -> str:
-    """Decode a Python file, which must also be UTF-8 to Python, so that the parsed text is the text that runs.
+    """Decode a Python file, which must be UTF-8 to Python too: the parsed text is what runs.
 
     Raises:
         SourceError: the file is not UTF-8 or declares another encoding.
@@ -67,7 +69,7 @@ def python_text(data: bytes) -> str:
 
 
 def check_encoding(source: str) -> None:
-    """Refuse source that declares an encoding other than UTF-8, which `ast` ignores and Python obeys.
+    """Refuse source that declares another encoding than UTF-8: `ast` ignores it, Python does not.
 
     Raises:
         SourceError: naming the line.
@@ -76,7 +78,7 @@ def check_encoding(source: str) -> None:
     for number, line in enumerate(lines, start=1):
         if cookie := _COOKIE.match(line):
             name = cookie[1].lower().replace("_", "-")
-            if name != "utf8" and name != "utf-8" and not name.startswith("utf-8-"):
+            if name not in ("utf8", "utf-8") and not name.startswith("utf-8-"):
                 raise SourceError(
                     f"line {number} declares the encoding {cookie[1][:40]!r}; only UTF-8 is read"
                 )
@@ -85,7 +87,9 @@ def check_encoding(source: str) -> None:
 
 
 def parse(source: str) -> ast.Module:
-    """Parse source; that of a model only in a child (`limited_calls`): the parser's time is quadratic in some lengths.
+    """Parse source; that of a model only in a child (`limited_calls`).
+
+    The parser's time is quadratic in some lengths.
 
     Raises:
         SourceError: not Python, or nested so deeply that the parser gives up.
@@ -97,13 +101,11 @@ def parse(source: str) -> ast.Module:
             return ast.parse(source.removeprefix("\ufeff"), _FILENAME)
     except SyntaxError as error:
         place = f" in line {error.lineno}" if error.lineno else ""
-        found = SourceError(f"syntax error{place}: {error.msg}")
-        found.line = error.lineno
-        raise found from None
+        raise SourceError(f"syntax error{place}: {error.msg}", error.lineno) from None
     except UnicodeEncodeError as error:
-        found = SourceError("the code contains a lone surrogate: not valid Unicode")
-        found.line = source.count("\n", 0, error.start) + 1
-        raise found from None
+        line = source.count("\n", 0, error.start) + 1
+        message = "the code contains a lone surrogate: not valid Unicode"
+        raise SourceError(message, line) from None
     except (ValueError, MemoryError, RecursionError) as error:
         raise SourceError(f"cannot be parsed: {type(error).__name__} {error}".rstrip()) from None
 
@@ -111,30 +113,28 @@ def parse(source: str) -> ast.Module:
 def find_function(source: str, qualified_name: str) -> Target:
     """Find the only definition of `qualified_name` (`f`, `Class.method`, `Outer.Inner.method`).
 
-    The search includes `if`, `try`, `with`, `match` and loops, but neither the bodies of functions nor companions
-    (`is_companion`).
+    The search includes `if`, `try`, `with`, `match` and loops, but neither the bodies of functions
+    nor companions (`is_companion`).
 
     Raises:
         SourceError: it is missing or defined twice, or the source cannot be parsed.
     """
     try:
-        found = _definitions(parse(source).body, qualified_name.split("."), ())
+        targets = list(_targets(parse(source).body, qualified_name.split("."), ()))
     except RecursionError:  # thousands of nested `elif`
         raise SourceError("blocks are nested too deeply") from None
-    functions = [target for target in found if isinstance(target.node, FunctionNode)]
-    if not functions:
+    if not targets:
         raise SourceError(f"no function {qualified_name!r} in it")
-    if len(functions) > 1:
-        lines = ", ".join(str(target.node.lineno) for target in functions)
-        raise SourceError(
-            f"{len(functions)} definitions of {qualified_name!r} (lines {lines}); expected exactly one"
-        )
-    return functions[0]
+    if len(targets) > 1:
+        lines = ", ".join(str(target.node.lineno) for target in targets)
+        count = f"{len(targets)} definitions of {qualified_name!r} (lines {lines})"
+        raise SourceError(f"{count}; expected exactly one")
+    return targets[0]
 
 
 def is_companion(node: FunctionNode) -> bool:
-    """Return whether a definition stands beside that of its name: a stub below `@overload`, a setter or a deleter."""
-    names = (getattr(item, "attr", getattr(item, "id", "")) for item in node.decorator_list)
+    """Return whether a definition stands beside another one: an overload, setter or deleter."""
+    names = [getattr(item, "attr", getattr(item, "id", "")) for item in node.decorator_list]
     return "overload" in names or is_accessor(node)
 
 
@@ -148,28 +148,33 @@ def is_accessor(node: ast.stmt) -> bool:
     )
 
 
-def _definitions(
-    body: list[ast.stmt], names: list[str], parents: tuple[ast.stmt, ...]
-) -> list[Target]:
-    found: list[Target] = []
+def _targets(
+    body: list[ast.stmt], path: list[str], parents: tuple[ast.stmt, ...]
+) -> Iterator[Target]:
+    """Yield the definitions of a function at a dotted path, but not its companions."""
+    name, *rest = path
     for node in body:
-        if isinstance(node, _DEFINITIONS):
-            if node.name != names[0]:
-                continue
-            if len(names) == 1 and isinstance(node, FunctionNode) and not is_companion(node):
-                found.append(Target(node, parents))
-            elif len(names) > 1 and isinstance(node, ast.ClassDef):
-                found += _definitions(node.body, names[1:], (*parents, node))
+        if isinstance(node, ast.ClassDef):
+            if rest and node.name == name:
+                yield from _targets(node.body, rest, (*parents, node))
+        elif isinstance(node, FunctionNode):
+            if not rest and node.name == name and not is_companion(node):
+                yield Target(node, parents)
         else:
-            for block in ("body", "orelse", "finalbody"):
-                found += _definitions(getattr(node, block, []), names, (*parents, node))
-            for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-                found += _definitions(part.body, names, (*parents, node))
-    return found
+            for block in _blocks(node):
+                yield from _targets(block, path, (*parents, node))
+
+
+def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Yield the blocks of a compound statement, such as `if` and `try`."""
+    for field in ("body", "orelse", "finalbody"):
+        yield getattr(node, field, [])
+    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield part.body
 
 
 def split_lines(source: str) -> list[str]:
-    """Split source into lines with their endings as Python's parser does: at LF, CRLF and CR, not at form feeds."""
+    """Split source into lines with their ends as Python's parser does: at LF, CRLF and CR alone."""
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", source)
 
 
@@ -186,12 +191,12 @@ def indentation(lines: list[str], line: int) -> str:
 
 
 def _column(lines: list[str], line: int) -> int:
-    """The start column of a 1-based line as Python counts: tabs advance to multiples of 8, form feeds reset to 0."""
+    """The start column of a 1-based line: tabs advance to multiples of 8, form feeds reset to 0."""
     return len(indentation(lines, line).rpartition("\f")[2].expandtabs())
 
 
 def block_end(lines: list[str], node: ast.stmt) -> int:
-    """The last 1-based line of a block, including comments below it that are indented deeper than its head."""
+    """The last 1-based line of a block, with comments below it that are indented deeper."""
     assert node.end_lineno is not None
     head = _column(lines, node.lineno)
     end = node.end_lineno
@@ -219,26 +224,29 @@ def reindent(block: str, old: str, new: str) -> str:
     """
     if old == new:
         return block
-    lines = split_lines(block)
-    tree = parse(f"if True:\n{block}" if old else block)
-    shift = 1 if old else 0
-    inside_strings: set[int] = set()
+    in_strings = _lines_in_strings(block, is_indented=bool(old))
+    moved = []
+    for number, line in enumerate(split_lines(block), start=1):
+        if number in in_strings or not line.strip():
+            moved.append(line)
+        elif line.startswith(old):
+            moved.append(new + line.removeprefix(old))
+        else:  # a comment or a continued line to the left of its block
+            moved.append(new + line.lstrip(" \t"))
+    return "".join(moved)
+
+
+def _lines_in_strings(block: str, is_indented: bool) -> set[int]:
+    """Return the 1-based lines of a block that start inside a string."""
+    tree = parse(f"if True:\n{block}" if is_indented else block)
+    lines: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr) or (
             isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
         ):
-            inside_strings.update(
-                range(node.lineno + 1 - shift, (node.end_lineno or 0) + 1 - shift)
-            )
-    moved = []
-    for number, line in enumerate(lines, start=1):
-        if number in inside_strings or not line.strip():
-            moved.append(line)
-        elif line.startswith(old):
-            moved.append(new + line[len(old) :])
-        else:  # a comment or a continued line to the left of its block
-            moved.append(new + line.lstrip(" \t"))
-    return "".join(moved)
+            first_inside = node.lineno + 1 - is_indented
+            lines.update(range(first_inside, (node.end_lineno or 0) + 1 - is_indented))
+    return lines
 
 
 def class_bodies(body: Sequence[ast.stmt], path: Sequence[str]) -> Iterator[list[ast.stmt]]:
@@ -257,14 +265,13 @@ def bound_names(body: Iterable[ast.stmt]) -> Iterator[str]:
         if isinstance(node, FunctionNode | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (
-                part.id for item in targets for part in ast.walk(item) if isinstance(part, ast.Name)
-            )
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                parts = ast.walk(target)
+                yield from (part.id for part in parts if isinstance(part, ast.Name))
 
 
 def every_name(tree: ast.Module) -> set[str]:
-    """Return the names that a file binds at the top and in its classes, and those that it imports."""
+    """Return the names that a file binds at the top and in its classes, imports included."""
     names = set[str]()
     for node in tree.body:
         names.update(bound_names([node]))

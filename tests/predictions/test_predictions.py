@@ -65,17 +65,16 @@ BAD_LINES: dict[str, tuple[bytes, str]] = {
     "a key twice, deep": (bad(metadata={"a": [{"b": 1, "c": 2}]}).replace(b'"c"', b'"b"'), "duplicate key 'b'"),
     "no instance": (bad(instance_id=...), "missing key 'instance_id'"),
     "no model": (bad(model_name_or_path=...), "missing key 'model_name_or_path'"),
-    "empty model": (bad(model_name_or_path=" "), "printable text of 1 to 150"),
-    "model of another type": (bad(model_name_or_path=["a"]), "printable text of 1 to 150"),
-    "model with an escape sequence": (bad(model_name_or_path="\x1b[2Jmodel"), "printable text of 1 to 150"),
-    "model with half a surrogate pair": (bad(model_name_or_path="\ud800"), "printable text of 1 to 150"),
-    "model that never ends": (bad(model_name_or_path="m" * 201), "printable text of 1 to 150"),
+    **{
+        f"model {model!r:.12}": (bad(model_name_or_path=model), "printable text of 1 to 150")
+        for model in (" ", ["a"], "\x1b[2Jmodel", "\ud800", "m" * 201)
+    },
     "unknown instance": (bad(instance_id="toy-skale"), r"unknown instance 'toy-skale' \(did you mean 'toy-scale'\?\)"),
     "instance of another type": (bad(instance_id=7), "instance_id must be"),
-    "sample of another type": (bad(sample="1"), "sample must be a whole number"),
-    "fractional sample": (bad(sample=0.5), "sample must be a whole number"),
-    "negative sample": (bad(sample=-1), "sample must be a whole number"),
-    "huge sample": (bad(sample=10**30), "sample must be a whole number from 0 to 1000000"),
+    **{
+        f"sample {sample!r:.12}": (bad(sample=sample), "sample must be a whole number from 0 to 1000000")
+        for sample in ("1", 0.5, -1, 10**30)
+    },
     "setting of another type": (bad(setting=1), "setting must be printable text"),
     "track that is none": (bad(track="papers"), "track must be paper or contract, not 'papers'"),
     "setting with an escape sequence": (bad(setting="\x1b]0;x\x07"), "setting must be printable text"),
@@ -525,12 +524,13 @@ def test_whatever_a_row_holds_it_is_read_or_told(tmp_path_factory: pytest.TempPa
     assert [item.sha256 for item in stored] == [item.sha256 for item in good]
 
 
-def test_a_reply_is_cut_unless_the_model_ended_it() -> None:
-    for reason in ("stop", "STOP", "end_turn", "tool_calls", None, "", 7):
-        assert not Prediction("x", "m", "function", CODE, metadata={"finish_reason": reason}).cut
-    for reason in ("length", "MAX_TOKENS"):
-        cut = Prediction("x", "m", "function", CODE, metadata={"finish_reason": reason}).cut
-        assert cut == "the reply was cut at the token limit"
-    for reason in ("repetition", "repeat", "abort", "a word of no list"):
-        cut = Prediction("x", "m", "function", CODE, metadata={"finish_reason": reason}).cut
-        assert cut == f"the reply was cut off (finish_reason {reason})"
+ENDS = {
+    **dict.fromkeys(("stop", "STOP", "end_turn", "tool_calls", None, "", 7), ""),
+    **dict.fromkeys(("length", "MAX_TOKENS"), "the reply was cut at the token limit"),
+    **{why: f"the reply was cut off (finish_reason {why})" for why in ("repetition", "abort", "a word of no list")},
+}
+
+
+@pytest.mark.parametrize("reason", ENDS)
+def test_a_reply_is_cut_unless_the_model_ended_it(reason: Any) -> None:
+    assert Prediction("x", "m", "function", CODE, metadata={"finish_reason": reason}).cut == ENDS[reason]

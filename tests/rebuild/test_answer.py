@@ -181,7 +181,7 @@ DEMOS = {
     "scale = scale(data, 2)": 1,
     "def build(): ...\n\n\nTABLE = build()\nresize = TABLE": 2,
     "list = scale(data, 2)\nsum = 0": 2,
-    "first, *rest = scale(data, 2)\nlast = rest[-1]\nEPS = 1e-9; print(first)": 3,
+    "first, *rest = scale(data, 2)\nlast = rest[-1]\nEPS = 1e-9; print(first)": 4,
     "def main():\n    print(scale(data, 2))\n\n\nif __name__ == '__main__':\n    def run(): ...\n    main()": 1,
     "@staticmethod\ndef test():\n    pass\n\n\nraise SystemExit(test())": 1,
 }
@@ -406,26 +406,6 @@ def test_the_line_of_a_syntax_error_is_that_of_the_answer() -> None:
 DRAFT = "def scale(values, factor):\n    return values\n"
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        f"<think>\nFirst try:\n{DRAFT}\nNo, it scales.\n</think>\n{BODY}",
-        f"<think>Let me see.\n{DRAFT}Wrong.</think>{BODY}",
-        f"  <Thinking>\n{DRAFT}\n</THINKING>\n\nHere it is:\n\n{BODY}\nDone.",
-        f"<reasoning>\n```python\n{DRAFT}```\n</reasoning>\n{BODY}",
-        f"<think>\n{DRAFT}</think>\n<reasoning>\n{DRAFT}</reasoning>\n```python\n{BODY}```\n",
-        f"<think>\n{DRAFT}\n<think>\nagain\n{DRAFT}</think>\nand\n</think>\n{BODY}",
-        f"My draft:\n{DRAFT}\nIt should scale.\n</think>\n\n{BODY}",  # the template of the model opened it
-        f"{BODY}\n<think>\nIs this right?\n</think>\n",
-        f"<think>\n{BODY}",  # never closed: all there is
-        f"[THINK]\n{DRAFT}[/THINK]```python\n{BODY}```",
-        f"<|assistant|><think>\n```python\n{DRAFT}```\n</think>\n```python\n{BODY}```",
-    ],
-)
-def test_drafts_in_reasoning_do_not_count(answer: str) -> None:
-    assert run(splice_function(MASKED, "scale", answer))["scale"]([1.0], 2.0) == [2.0]
-
-
 #: What stands before thoughts and behind them.
 MARKS = {
     "tags": ("<think>\n", "\n</think>\n"),
@@ -490,7 +470,13 @@ def test_of_versions_without_marks_the_last_one_counts() -> None:
             assert run(splice_function(MASKED, "scale", draft + answer))["scale"]([1.0], 2.0) == [2.0]
 
 
-NO_THOUGHTS = {
+#: Replies with BODY as their answer.
+REPLIES = {
+    "names in capitals": f"  <Thinking>\n{DRAFT}\n</THINKING>\n\nHere it is:\n\n{BODY}\nDone.",
+    "thoughts twice": f"<think>\n{DRAFT}</think>\n<reasoning>\n{DRAFT}</reasoning>\n```python\n{BODY}```\n",
+    "thoughts in thoughts": f"<think>\n{DRAFT}\n<think>\nagain\n{DRAFT}</think>\nand\n</think>\n{BODY}",
+    "thoughts that never end: all there is": f"<think>\n{BODY}",
+    "a token before thoughts": f"<|assistant|><think>\n```python\n{DRAFT}```\n</think>\n```python\n{BODY}```",
     "an answer in tags": f"<answer>\n{FENCED}</answer>\nIt multiplies.",
     "an answer in tags without a fence": f"<solution>\n{BODY}</solution>\n\nIt multiplies.",
     "an answer in tags, in a line": f"<answer>{BODY.rstrip()}</answer>",
@@ -509,9 +495,9 @@ NO_THOUGHTS = {
 }
 
 
-@pytest.mark.parametrize("name", NO_THOUGHTS)
-def test_other_marks_are_no_thoughts(name: str) -> None:
-    assert run(splice_function(MASKED, "scale", NO_THOUGHTS[name]))["scale"]([1.0], 2.0) == [2.0]
+@pytest.mark.parametrize("name", REPLIES)
+def test_answer_is_found_among_thoughts_and_other_marks(name: str) -> None:
+    assert run(splice_function(MASKED, "scale", REPLIES[name]))["scale"]([1.0], 2.0) == [2.0]
 
 
 @pytest.mark.parametrize("behind", ["", USE])

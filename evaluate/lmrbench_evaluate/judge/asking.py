@@ -1,7 +1,7 @@
-"""Ask a model about answers: build each question, ask until a reply can be read, write every outcome at once.
+"""Ask a model about answers: build questions, ask until a reply can be read, write outcomes.
 
-An answer that cannot be shown, or whose code is the reference's, is not sent. Judging and error analysis differ in
-their `Prompt` and in the type of their log.
+An answer that cannot be shown, or whose code is the reference's, is not sent. Judging and error
+analysis differ in their `Prompt` and in the type of their log.
 """
 
 import asyncio
@@ -46,7 +46,8 @@ class Vote(NamedTuple):
     build: Callable[[], Question]
     """Builds the question.
 
-    Raises MalformedAnswerError if there is no candidate function, and NotJudgedError if no model can be asked."""
+    Raises MalformedAnswerError if there is no candidate function, and NotJudgedError if no model
+    can be asked."""
 
 
 @dataclass(kw_only=True)
@@ -63,7 +64,7 @@ class JudgeSummary(JobSummary):
     not_judged: dict[AnswerKey, str] = field(default_factory=dict)
     """Answers that cannot be shown to any model, and why: they count in no category."""
     spent: Spent = field(default_factory=Spent)
-    """Tokens and costs of all questions of the run to this model, those of earlier calls included."""
+    """Tokens and costs of all questions of the run to this model, in earlier calls too."""
 
 
 class Asking:
@@ -73,7 +74,8 @@ class Asking:
 
     Args:
         votes: all votes, those of an answer next to each other.
-        progress: receives each vote; its label is that of the reply, or `judge_error`, `not_judged` or `malformed`.
+        progress: receives each vote; its label is that of the reply, or `judge_error`, `not_judged`
+            or `malformed`.
     """
 
     def __init__(
@@ -84,7 +86,10 @@ class Asking:
         log: VoteLog,
         progress: Progress | None = None,
     ) -> None:
-        self.prompt, self.votes, self.log, self.progress = prompt, votes, log, progress
+        self.prompt = prompt
+        self.votes = votes
+        self.log = log
+        self.progress = progress
         self.workers = settings.workers
         schema = {"name": prompt.name, "strict": True, "schema": prompt.schema}
         form = {"type": "json_schema", "json_schema": schema}
@@ -107,7 +112,7 @@ class Asking:
         return self.summary
 
     async def _work(self, job: Vote) -> str:
-        """Ask one question, unless its outcome is certain; RequestError or CostLimitError if there is no reply."""
+        """Ask one question, unless no model is needed (identical or malformed)."""
         try:
             question = await self._question(job)
         except MalformedAnswerError:
@@ -123,7 +128,7 @@ class Asking:
         return await self._ask(job, question)
 
     async def _question(self, job: Vote) -> Question:
-        """Return the question on an answer, built once for all its votes, which follow each other in the queue."""
+        """Return the question on an answer, built once for all its votes, which come in a row."""
         if job.answer not in self._questions:
             while len(self._questions) > self.workers:
                 del self._questions[next(iter(self._questions))]
@@ -141,34 +146,20 @@ class Asking:
         except RequestError as error:
             failure = error
         self.summary.asked += 1
-        is_too_long = (
-            failure is not None and failure.cause is Cause.LENGTH and question.is_mostly_candidate
-        )
-        tokens = [completion.tokens for completion in completions if completion.tokens]
         is_lost = failure is not None and failure.is_billed
-        costs = [completion.cost_usd for completion in completions] + [None] * is_lost
-        label = self._write(
-            job,
-            reply,
-            error=str(failure or ""),
-            reason=TOO_LONG if is_too_long else "",
-            temperature=completions[-1].temperature if completions else None,
-            input_tokens=sum(item.question for item in tokens),
-            output_tokens=sum(item.answer for item in tokens),
-            counted=len(tokens) == len(completions) and not is_lost,
-            cost_usd=None if None in costs else sum(filter(None, costs)),
-            duration_s=round(time.monotonic() - started, 3),
-            cut_by_server=next(
-                (done.cut_by_server for done in completions if done.cut_by_server), ""
-            ),
-        )
-        if failure and not is_too_long:
+        facts = {**_spent(completions, is_lost), "error": str(failure or "")}
+        facts["duration_s"] = round(time.monotonic() - started, 3)
+        if failure and failure.cause is Cause.LENGTH and question.is_mostly_candidate:
+            return self._write(job, reason=TOO_LONG, **facts)
+        label = self._write(job, reply, **facts)
+        if failure:
             raise failure
         return label
 
     async def _read_reply(self, question: Question, completions: list[Completion]) -> Reply:
-        """Ask until a reply can be read, and say why the last one could not; `completions` receives each."""
-        messages, problem = question.messages, ""
+        """Ask until a reply can be read; `completions` receives each reply."""
+        messages = question.messages
+        problem = ""
         for _ in range(ATTEMPTS):
             try:
                 completion = await self.client.complete(messages)
@@ -177,7 +168,8 @@ class Asking:
                     raise
                 raise RequestError(f"{problem}; {limit}", reached=True) from None
             completions.append(completion)
-            problem, reason = completion.problem, completion.finish_reason
+            problem = completion.problem
+            reason = completion.finish_reason
             if len(completion.text) > _MAX_REPLY:
                 problem = f"it is longer than {_MAX_REPLY} characters"
             if not problem:
@@ -190,11 +182,8 @@ class Asking:
             messages = question.messages
             if completion.text.strip():
                 echo = {"role": "assistant", "content": completion.text[:_MAX_ECHO]}
-                messages = [
-                    *messages,
-                    echo,
-                    {"role": "user", "content": self.prompt.repair(problem)},
-                ]
+                repair = {"role": "user", "content": self.prompt.repair(problem)}
+                messages = [*messages, echo, repair]
         raise RequestError(f"no readable answer in {ATTEMPTS} attempts: {problem}", reached=False)
 
     def _write(self, job: Vote, reply: Reply | None = None, **facts: Any) -> str:
@@ -209,3 +198,19 @@ class Asking:
 
     def _key(self, job: Vote) -> VoteKey:
         return VoteKey(job.answer, self.judge, job.number)
+
+
+def _spent(completions: Sequence[Completion], is_lost: bool) -> dict[str, Any]:
+    """Return what replies cost, as a row has it; another one may have been lost and billed."""
+    tokens = [completion.tokens for completion in completions if completion.tokens]
+    costs = [completion.cost_usd for completion in completions]
+    notes = [completion.cut_by_server for completion in completions if completion.cut_by_server]
+    is_known = not is_lost and None not in costs
+    return {
+        "temperature": completions[-1].temperature if completions else None,
+        "input_tokens": sum(item.question for item in tokens),
+        "output_tokens": sum(item.answer for item in tokens),
+        "counted": len(tokens) == len(completions) and not is_lost,
+        "cost_usd": sum(filter(None, costs)) if is_known else None,
+        "cut_by_server": notes[0] if notes else "",
+    }

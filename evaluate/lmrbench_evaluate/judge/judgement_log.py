@@ -1,8 +1,9 @@
 """judgements.jsonl of a run folder: append-only, one row per vote, and the majority of the votes.
 
-A judged row takes precedence over all others of its key (answer, judge, vote). A `judge_error` counts only while the
-key has no other row, as an error and never as a category. `not_judged` is final: the answer itself is the cause. The
-log of error analysis has the same rows, with diagnoses in place of opinions.
+A judged row takes precedence over all others of its key (answer, judge, vote). A `judge_error`
+counts only while the key has no other row, as an error and never as a category. `not_judged` is
+final: the answer itself is the cause. The log of error analysis has the same rows, with diagnoses
+in place of opinions.
 """
 
 from collections import Counter, defaultdict
@@ -25,7 +26,8 @@ from .opinion import Category, Opinion, Reply
 FILE = "judgements.jsonl"
 JUDGED, NOT_JUDGED, JUDGE_ERROR = STATUSES = "judged", "not_judged", "judge_error"
 #: The source of an opinion: the model, or a comparison that found the reference's own code.
-BY_MODEL, BY_COMPARISON = "model", "identical"
+BY_MODEL = "model"
+BY_COMPARISON = "identical"
 
 
 class Judge(NamedTuple):
@@ -80,7 +82,7 @@ class VoteRow(BaseModel):
     input_tokens: int = 0
     output_tokens: int = 0
     counted: bool = True
-    """False if the server did not report its tokens, so that the cost is unknown."""
+    """False if the server did not report its tokens: the cost is unknown."""
     cost_usd: float | None = 0.0
     cut_by_server: str = ""
     """The numbers of tokens sent and read, if the server read far fewer."""
@@ -113,8 +115,11 @@ class VoteLog(Ledger):
 
     def add(self, key: VoteKey, opinion: Reply | None = None, **facts: Any) -> None:
         """Write a vote: an opinion, a reason why no model can be asked, or an error."""
-        status: Any = JUDGED if opinion else NOT_JUDGED if facts.get("reason") else JUDGE_ERROR
-        empty = dict.fromkeys(self.OPINION.model_fields)
+        if opinion:
+            facts |= {"status": JUDGED, **opinion.model_dump(mode="json", by_alias=True)}
+        else:
+            facts["status"] = NOT_JUDGED if facts.get("reason") else JUDGE_ERROR
+            facts |= dict.fromkeys(self.OPINION.model_fields)
         row = VoteRow(
             instance_id=key.answer.instance_id,
             prediction_sha256=key.answer.sha256,
@@ -124,8 +129,6 @@ class VoteLog(Ledger):
             prompt_version=key.judge.prompt_version,
             body=key.judge.body,
             vote=key.vote,
-            status=status,
-            **(opinion.model_dump(mode="json", by_alias=True) if opinion else empty),
             **facts,
         )
         self.write(row.model_dump())
@@ -137,9 +140,8 @@ class VoteLog(Ledger):
     def count(self, row: dict[str, Any]) -> None:
         """Note the status and the cost of a row."""
         key = VoteKey.of(row)
-        self._statuses[key] = min(
-            self._statuses.get(key, row["status"]), row["status"], key=STATUSES.index
-        )
+        status = row["status"]
+        self._statuses[key] = min(self._statuses.get(key, status), status, key=STATUSES.index)
         self.spent[row["judge_model"]].count(row)
 
     @classmethod
@@ -147,16 +149,23 @@ class VoteLog(Ledger):
         """Return the rows of one judge that count, by answer."""
         best: dict[AnswerKey, dict[int, dict[str, Any]]] = defaultdict(dict)
         for row in cls.read(path):
-            if Judge.of(row) == judge:
-                votes = best[AnswerKey.of(row).question]
-                kept = votes.get(row["vote"], row)
-                votes[row["vote"]] = min(row, kept, key=lambda item: STATUSES.index(item["status"]))
+            if Judge.of(row) != judge:
+                continue
+            votes = best[AnswerKey.of(row).question]
+            number = row["vote"]
+            earlier = votes.get(number, row)
+            votes[number] = min(row, earlier, key=lambda item: STATUSES.index(item["status"]))
         return {answer: list(votes.values()) for answer, votes in best.items()}
 
     @classmethod
     def judges(cls, path: Path) -> list[Judge]:
         """Return the judges of a log, in the order of their last votes."""
-        return list(reversed(dict.fromkeys(reversed([Judge.of(row) for row in cls.read(path)]))))
+        judges: dict[Judge, None] = {}
+        for row in cls.read(path):
+            judge = Judge.of(row)
+            judges.pop(judge, None)
+            judges[judge] = None
+        return list(judges)
 
 
 class JudgementLog(VoteLog):
@@ -171,7 +180,7 @@ class Judgement:
     """The majority of one judge's votes on one answer."""
 
     category: Category | None
-    """The category with most votes, the more severe one of two equal ones; None if no vote was judged."""
+    """The category with most votes, the more severe of two equal ones; None without a vote."""
     votes: Counter[Category]
     agreement: float
     """The winner's share of the judged votes; 0 if there are none."""
@@ -201,42 +210,51 @@ def read_judgements(
     Raises:
         InputError: the file is damaged, or has no judgement of this model.
     """
+    path = run_folder / FILE
     if not isinstance(judge, Judge):
-        present = JudgementLog.judges(run_folder / FILE)
-        chosen = [item for item in present if not judge or item.model == judge]
+        judges = JudgementLog.judges(path)
+        chosen = [item for item in judges if not judge or item.model == judge]
         if judge and not chosen:
-            names = ", ".join(" ".join(item).strip() for item in present) or "nobody"
-            near = did_you_mean(judge, {item.model for item in present})
+            names = ", ".join(" ".join(item).strip() for item in judges) or "nobody"
+            near = did_you_mean(judge, {item.model for item in judges})
             raise InputError(f"{run_folder}: not judged by {judge}{near}; judged by {names}")
         if not chosen:
             return {}
         judge = chosen[-1]
-    votes = JudgementLog.votes(run_folder / FILE, judge)
+    votes = JudgementLog.votes(path, judge)
     return {answer: _majority(rows, judge) for answer, rows in votes.items()}
 
 
 def _majority(rows: list[dict[str, Any]], judge: Judge) -> Judgement:
     judged = [row for row in rows if row["status"] == JUDGED]
-    votes = Counter(Category(row["category"]) for row in judged)
-    # Categories are in order of severity, and the first of equal ones wins.
-    winner = max(Category, key=lambda category: votes[category]) if judged else None
-    first = min(
-        (row for row in judged if row["category"] == winner),
-        key=lambda row: row["vote"],
-        default=None,
-    )
-    return Judgement(
-        category=winner,
-        votes=votes,
-        agreement=votes[winner] / len(judged) if winner else 0.0,
-        rationale=list(first["rationale"]) if first else [],
-        algorithm=first["algorithm"] if first else "",
-        implementation=first["implementation"] if first else "",
+    others = [row for row in rows if row["status"] != JUDGED]
+    errors = [row for row in others if row["status"] == JUDGE_ERROR]
+    judgement = Judgement(
+        category=None,
+        votes=Counter(Category(row["category"]) for row in judged),
+        agreement=0.0,
+        rationale=[],
+        algorithm="",
+        implementation="",
         model=judge.model,
-        errors=sum(row["status"] == JUDGE_ERROR for row in rows),
-        not_judged=""
-        if judged
-        else next((row["reason"] for row in rows if row["status"] == NOT_JUDGED), ""),
-        by=first["by"] if first else BY_MODEL,
-        error=next((row["error"] for row in rows if row["status"] != JUDGED), ""),
+        errors=len(errors),
+        error=others[0]["error"] if others else "",
     )
+    if judged:
+        _add_winner(judgement, judged)
+    elif len(errors) < len(others):
+        judgement.not_judged = next(row["reason"] for row in others if row not in errors)
+    return judgement
+
+
+def _add_winner(judgement: Judgement, judged: list[dict[str, Any]]) -> None:
+    # Categories are in order of severity, and the first of equal ones wins.
+    winner = max(Category, key=lambda category: judgement.votes[category])
+    supporters = [row for row in judged if row["category"] == winner]
+    first = min(supporters, key=lambda row: row["vote"])
+    judgement.category = winner
+    judgement.agreement = len(supporters) / len(judged)
+    judgement.rationale = list(first["rationale"])
+    judgement.algorithm = first["algorithm"]
+    judgement.implementation = first["implementation"]
+    judgement.by = first["by"]

@@ -1,7 +1,7 @@
-"""Judge the answers of a run: plan the votes, ask in parallel, write each judgement at once, resume a stopped pass.
+"""Judge the answers of a run: plan the votes, ask in parallel, resume a stopped pass.
 
-Only a judgement counts: an answer that could not be judged stays unjudged, is tried again by the same command,
-and is never a category.
+Only a judgement counts: an answer that could not be judged stays unjudged, is tried again by the
+same command, and is never a category.
 """
 
 import functools
@@ -28,11 +28,13 @@ def judge(
     """Judge the predictions of a run folder and fill its judgements.jsonl.
 
     Args:
-        progress: receives each vote; the label is a category, `judge_error`, `not_judged` or `malformed`.
+        progress: receives each vote; the label is a category, `judge_error`, `not_judged` or
+            `malformed`.
         rows: the rows of the run's dataset, if loaded already.
 
     Raises:
-        InputError: no run, another dataset, prices without the model, or a key or model that the server does not know.
+        InputError: no run, another dataset, prices without the model, or a key or model that the
+            server does not know.
         InfraError: nothing answers at the address, or the account of the judge has no credit left.
         KeyboardInterrupt: judgements so far are kept.
     """
@@ -42,7 +44,7 @@ def judge(
 def judge_predictions(
     settings: JudgeSettings, rows: Mapping[str, DatasetRow], progress: Progress | None = None
 ) -> JudgeSummary:
-    """Judge the predictions of a folder, as `judge`, also if nobody has evaluated them; rows are by instance id."""
+    """Judge the predictions of a folder, evaluated or not, as `judge`; rows are by instance id."""
     settings.price()
     configs = {config_of(row) for row in rows.values()}
     if len(configs) != 1:
@@ -73,7 +75,7 @@ def _votes(settings: JudgeSettings, rows: Mapping[str, DatasetRow]) -> Iterator[
 def rows_of_run(
     settings: JudgeSettings, rows: Sequence[DatasetRow] | None = None
 ) -> dict[str, DatasetRow]:
-    """Return the rows of a run's dataset by instance, once predictions and chosen instances are checked."""
+    """Return the rows of a run's dataset by instance; checks predictions and chosen instances."""
     run = RunFolder(settings.run)
     scope = run.facts["scope"]
     run.require_predictions()

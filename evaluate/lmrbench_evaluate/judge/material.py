@@ -1,8 +1,10 @@
 """Gather the material on an answer: the sections of a question, each text in markers. No code runs.
 
-The sections up to the repository are the same for all answers to an instance, so that servers can cache them.
+The sections up to the repository are the same for all answers to an instance: servers can cache
+them.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -19,8 +21,8 @@ from ..rebuild.workspace import rebuild
 from .changes import Pair, Side, compare_answer
 from .neutralise import boundary, enclose, harmless
 
-#: These limits are in characters. The goal functions together are never cut; longer ones are not judged, and count as
-#: not completely correct.
+#: These limits are in characters. The goal functions together are never cut; longer ones are not
+#: judged, and count as not completely correct.
 MAX_FUNCTION = 100_000
 #: What a candidate changes in the goal files besides the goal functions, all together.
 MAX_REST = 60_000
@@ -32,8 +34,10 @@ MAX_PAPER = 40_000
 MAX_REPOSITORY = 400_000
 
 NO_CONTRACT = "The candidate was given no contract."
-#: Reasons why an answer that can be applied is not judged. The answer itself is the cause, so they count against it.
-TOO_LONG, NOT_PLAIN = "too long", "cannot be shown"
+#: Reasons why an answer that can be applied is not judged. The answer itself is the cause, so they
+#: count against it.
+TOO_LONG = "too long"
+NOT_PLAIN = "cannot be shown"
 
 
 class NotJudgedError(LMRBenchError):
@@ -58,81 +62,75 @@ class Material(NamedTuple):
     """The answer's code is the reference's."""
 
 
-def gather(row: DatasetRow, prediction: Prediction, version: str, said: str = "") -> Material:
-    """Gather the material on an answer: paper, instruction, repository, and the candidate's code beside the reference.
+def gather(row: DatasetRow, prediction: Prediction, version: str, report: str = "") -> Material:
+    """Gather the material on an answer: paper, instruction, repository, and both codes.
 
     Args:
         version: of the prompt that shows it.
-        said: other text from the candidate's side, such as its error messages.
+        report: other text from the candidate's side, such as its error messages.
     """
-    masked, files, goals = (
-        read_archive(row["repo_archive"]),
-        rebuild(row, prediction),
-        goals_of(row),
-    )
-    paths = sorted((masked.keys() | files.keys()) - goals.keys())
-    changed = [path for path in paths if masked.get(path) != files.get(path)]
-    cases = {
-        name: file
-        for name, file in read_archive(row["tests_archive"]).items()
-        if name.endswith(".py")
-    }
-    texts = [
-        _texts(masked),
-        _texts(files),
-        golden_files_of(row),
-        goals,
-        changed,
-        list(_texts(cases).values()),
-    ]
-    try:
-        found, others = call_limited(compare_answer, *texts)
-    except InputError as error:
-        raise NotJudgedError(NOT_PLAIN, str(error)) from None
-    pairs = [
-        Pair(path, Side(*ours), Side(*theirs), is_equal) for path, ours, theirs, is_equal in found
-    ]
-    functions = [text for pair in pairs for text in pair.candidate.functions.values()]
-    if sum(map(len, functions)) > MAX_FUNCTION:
-        what = "the function is" if len(functions) == 1 else "the functions are together"
-        raise NotJudgedError(TOO_LONG, f"{what} longer than {MAX_FUNCTION} characters")
+    masked = read_archive(row["repo_archive"])
+    changed, pairs, others = _compare(row, masked, rebuild(row, prediction))
+    functions = _candidate_functions(pairs)
     rests = shorten([pair.candidate.rest for pair in pairs], MAX_REST)
-    pairs = [
-        pair._replace(candidate=pair.candidate._replace(rest=rest))
-        for pair, rest in zip(pairs, rests, strict=True)
-    ]
     shown = _shortened(others, MAX_OTHER_FILES)
-    parts = [*filter(None, [*functions, *rests, *(text for pair in shown for text in pair), said])]
+    parts = [*filter(None, [*functions, *rests, *itertools.chain(*shown), report])]
     code = boundary(row["instance_id"], version, *parts)
-    hidden = len(changed) - len(others)
-    has_contract = prediction.track == CONTRACT and "contract" in row
-    values = {
-        "goal_function": ", ".join(name for names in goals.values() for name in names),
-        "goal_file": ", ".join(goals),
-        "goals": "\n".join(
-            f"- `{path}`: {', '.join(f'`{name}`' for name in names)}"
-            for path, names in goals.items()
-        ),
-        "paper": enclose(
-            "SUMMARY OF THE PAPER", without_middle(row["paper_text"].strip(), MAX_PAPER)
-        ),
-        "instruction": enclose("INSTRUCTION", row["instruction"].strip()),
-        "repository": _repository(masked),
-        "contract": enclose("CONTRACT", row["contract"].strip()) if has_contract else NO_CONTRACT,
+    more = _other_files(shown, len(changed) - len(others), code)
+    values = _task_sections(row, masked) | {
+        "contract": _contract(row, prediction),
         "code": code,
-        **_code_sections(pairs, shown, hidden, code, has_paths=configuration_of(row).is_method),
+        "reference_rest": _rests("reference", pairs, [pair.reference.rest for pair in pairs]),
+        "candidate_rest": _rests("candidate", pairs, rests, code, more),
+        "functions": _functions(pairs, code),
     }
     return Material(values, parts, code, not changed and all(pair.identical for pair in pairs))
 
 
+def _candidate_functions(pairs: Sequence[Pair]) -> list[str]:
+    """Return the candidate's goal functions; NotJudgedError if they are too long."""
+    functions = list(itertools.chain(*(pair.candidate.functions.values() for pair in pairs)))
+    if sum(map(len, functions)) > MAX_FUNCTION:
+        what = "the function is" if len(functions) == 1 else "the functions are together"
+        raise NotJudgedError(TOO_LONG, f"{what} longer than {MAX_FUNCTION} characters")
+    return functions
+
+
+def _compare(
+    row: DatasetRow, masked: Mapping[str, File], files: Mapping[str, File]
+) -> tuple[list[str], list[Pair], list[tuple[str, str]]]:
+    """Compare an answer with the reference in a child process.
+
+    Returns:
+        The other files that it changed, the goal files, and texts of changed files that may run.
+    """
+    goals = goals_of(row)
+    paths = sorted((masked.keys() | files.keys()) - goals.keys())
+    changed = [path for path in paths if masked.get(path) != files.get(path)]
+    tests = _texts(read_archive(row["tests_archive"]))
+    cases = [text for name, text in tests.items() if name.endswith(".py")]
+    texts = _texts(masked), _texts(files), golden_files_of(row)
+    try:
+        facts, others = call_limited(compare_answer, *texts, goals, changed, cases)
+    except InputError as error:
+        raise NotJudgedError(NOT_PLAIN, str(error)) from None
+    has_paths = configuration_of(row).is_method
+    pairs = []
+    for path, reference, candidate, is_equal in facts:
+        label = path if has_paths else ""
+        pairs.append(Pair(label, Side(*reference), Side(*candidate), is_equal))
+    return changed, pairs, others
+
+
 def _texts(files: Mapping[str, File]) -> dict[str, str]:
-    """Return the texts of files; a byte that is not UTF-8 becomes a lone surrogate, which no source may hold."""
+    """Return the texts of files; bytes that are not UTF-8 become lone surrogates."""
     return {path: file.data.decode("utf-8", "surrogateescape") for path, file in files.items()}
 
 
 def shorten(texts: Sequence[str], limit: int) -> list[str]:
-    """Cut the middle of the longest texts, so that all together have at most `limit` characters and a note each."""
-    left, most = limit, limit
+    """Cut the middle of the longest texts; together they get `limit` characters, and notes."""
+    left = limit
+    most = limit
     for number, length in enumerate(sorted(map(len, texts))):
         share = left // (len(texts) - number)
         if length > share:
@@ -147,7 +145,7 @@ def _shortened(files: Sequence[tuple[str, str]], limit: int) -> list[tuple[str, 
     return [(name, text) for (name, _), text in zip(files, texts, strict=True)]
 
 
-# --- sections ---------------------------------------------------------------------------------------------------------
+# --- sections ------------------------------------------------------------------------------------
 
 
 def _repository(masked: Mapping[str, File]) -> str:
@@ -170,49 +168,66 @@ def _numbered(kind: str, files: Iterable[tuple[str, str]], code: str = "") -> st
     return "\n\n".join(blocks)
 
 
-def _code_sections(
-    pairs: Sequence[Pair],
-    others: Sequence[tuple[str, str]],
-    hidden: int,
-    code: str,
-    *,
-    has_paths: bool,
-) -> dict[str, str]:
-    """Show the reference's and the candidate's code by name of the section.
-
-    Args:
-        others: name and text of each other changed file that may run.
-        hidden: number of other changed files.
-        has_paths: whether markers name files and functions, of which there are several.
-    """
-
-    def changes(who: str, sides: Iterable[tuple[str, Side]], code: str, *more: str) -> str:
-        kind = f"WHAT ELSE THE {who.upper()} CHANGES IN ITS FILE"
-        blocks = [enclose(kind + label(path), side.rest, code) for path, side in sides if side.rest]
-        return (
-            "\n\n".join(filter(None, [*blocks, *more]))
-            or f"The {who} changes nothing but the goal functions."
-        )
-
-    def label(path: str, name: str = "") -> str:
-        return f" {harmless(path)}{name and f'::{name}'}" if has_paths else ""
-
-    unseen = (
-        f"The candidate also changed {hidden} of the repository's other files, which are not shown."
-    )
+def _task_sections(row: DatasetRow, masked: Mapping[str, File]) -> dict[str, str]:
+    """Show the task; the same for all answers."""
+    goals = goals_of(row)
+    lines = []
+    for path, names in goals.items():
+        quoted = ", ".join(f"`{name}`" for name in names)
+        lines.append(f"- `{path}`: {quoted}")
+    paper = without_middle(row["paper_text"].strip(), MAX_PAPER)
     return {
-        "reference_rest": changes("reference", ((pair.path, pair.reference) for pair in pairs), ""),
-        "candidate_rest": changes(
-            "candidate",
-            ((pair.path, pair.candidate) for pair in pairs),
-            code,
-            _numbered("CANDIDATE'S CHANGE OF ANOTHER FILE", others, code),
-            unseen if hidden else "",
-        ),
-        "functions": "\n\n".join(
-            f"{enclose(f'REFERENCE FUNCTION{label(pair.path, name)}', source)}\n\n"
-            f"{enclose(f'CANDIDATE FUNCTION{label(pair.path, name)}', pair.candidate.functions[name], code)}"
-            for pair in pairs
-            for name, source in pair.reference.functions.items()
-        ),
+        "goal_function": ", ".join(itertools.chain(*goals.values())),
+        "goal_file": ", ".join(goals),
+        "goals": "\n".join(lines),
+        "paper": enclose("SUMMARY OF THE PAPER", paper),
+        "instruction": enclose("INSTRUCTION", row["instruction"].strip()),
+        "repository": _repository(masked),
     }
+
+
+def _contract(row: DatasetRow, prediction: Prediction) -> str:
+    if prediction.track != CONTRACT or "contract" not in row:
+        return NO_CONTRACT
+    return enclose("CONTRACT", row["contract"].strip())
+
+
+def _rests(
+    who: str, pairs: Sequence[Pair], rests: Sequence[str], code: str = "", more: str = ""
+) -> str:
+    """Show what somebody changes besides the goal functions, and more."""
+    kind = f"WHAT ELSE THE {who.upper()} CHANGES IN ITS FILE"
+    blocks = [
+        enclose(kind + _label(pair), rest, code)
+        for pair, rest in zip(pairs, rests, strict=True)
+        if rest
+    ]
+    shown = "\n\n".join(filter(None, [*blocks, more]))
+    return shown or f"The {who} changes nothing but the goal functions."
+
+
+def _other_files(files: Sequence[tuple[str, str]], hidden: int, code: str) -> str:
+    """Show other changed files that may run, and mention the hidden ones."""
+    shown = _numbered("CANDIDATE'S CHANGE OF ANOTHER FILE", files, code)
+    others = f"{hidden} of the repository's other files, which are not shown"
+    note = f"The candidate also changed {others}." if hidden else ""
+    return "\n\n".join(filter(None, [shown, note]))
+
+
+def _functions(pairs: Sequence[Pair], code: str) -> str:
+    """Show the functions of the reference, each followed by the candidate's."""
+    blocks = []
+    for pair in pairs:
+        for name, source in pair.reference.functions.items():
+            label = _label(pair, name)
+            candidate = pair.candidate.functions[name]
+            blocks.append(enclose(f"REFERENCE FUNCTION{label}", source))
+            blocks.append(enclose(f"CANDIDATE FUNCTION{label}", candidate, code))
+    return "\n\n".join(blocks)
+
+
+def _label(pair: Pair, name: str = "") -> str:
+    """Return the name of a file or function for a marker; empty if there is only one."""
+    if not pair.path:
+        return ""
+    return f" {harmless(pair.path)}::{name}" if name else f" {harmless(pair.path)}"

@@ -1,7 +1,7 @@
 """A judge's opinion of an answer, and how it is read from a reply.
 
-A reply is one JSON object with nothing around it but a fence, or thoughts before it. Nothing in it is repaired or
-guessed: the model is asked again.
+A reply is one JSON object with nothing around it but a fence, or thoughts before it. Nothing in it
+is repaired or guessed: the model is asked again.
 """
 
 import json
@@ -92,7 +92,7 @@ Form = TypeVar("Form", bound=Reply)
 
 
 def read_reply(text: str, form: type[Form]) -> Form:
-    """Return the statement in a reply; UnreadableError if the reply is not one JSON object of this form."""
+    """Return the statement in a reply; UnreadableError if it is not one object of this form."""
     answer = text.strip()
     if not answer.startswith(("{", "```")):
         answer = without_tokens(without_thoughts(answer, _START)).strip()
@@ -109,6 +109,7 @@ def read_reply(text: str, form: type[Form]) -> Form:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(item := dict(pairs)) < len(pairs):  # such as a candidate's category beside the judge's
+    item = dict(pairs)
+    if len(item) < len(pairs):  # such as a candidate's category beside the judge's
         raise ValueError("a key is in it twice")
     return item

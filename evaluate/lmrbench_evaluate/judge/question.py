@@ -1,7 +1,8 @@
 """Build questions about answers: the messages for one answer, from a template.
 
-The template for methods adds a section to the system message for single functions. A version names the template and
-hashes the schema and all texts that a judge is shown, so that no two wordings share a version.
+The template for methods adds a section to the system message for single functions. A version names
+the template and hashes the schema and all texts that a judge is shown: no two wordings share a
+version.
 """
 
 import functools
@@ -22,9 +23,10 @@ from .material import Material, gather
 from .opinion import Category, Opinion, Reply, read_reply
 
 _HERE = Path(__file__).resolve().parent
-#: The temperature of all votes, so that their agreement means something: at 0 they would repeat the first.
+#: The temperature of all votes: at 0 they would repeat the first, and agreement would mean nothing.
 TEMPERATURE = 0.7
-#: The form of a judge's reply. OpenAI's strict mode requires every key and does not support lengths of lists.
+#: The form of a judge's reply. OpenAI's strict mode requires every key and does not support lengths
+#: of lists.
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
@@ -50,7 +52,7 @@ class Question(NamedTuple):
     identical: bool
     """The answer's code is the reference's, so there is nothing to ask."""
     is_mostly_candidate: bool
-    """The candidate wrote more than half of it, so a question that is too long is an answer that is too long."""
+    """The candidate wrote more than half of it: if it is too long, the answer is."""
 
 
 @dataclass(frozen=True)
@@ -59,26 +61,26 @@ class Prompt:
 
     name: str
     template: Path
-    """A Markdown file with a heading of the first level for each part: system, user, and `repair`, the message to a
-    model whose reply could not be read."""
+    """A Markdown file with a heading of the first level for each part: system, user, and `repair`,
+    the message to a model whose reply could not be read."""
     schema: Mapping[str, Any]
     parse: Callable[[str, Question], Reply]
     """Raises UnreadableError."""
     temperature: float
     identical: Reply | None = None
-    """The reply about an answer whose code is the reference's; None if there is nothing to say about it."""
+    """The reply about an answer with the reference's code; None if there is nothing to say."""
     included: Path | None = None
-    """A template whose system message is `one_function` in the other one; it has `repair` for both."""
+    """A template whose system message is `one_function` in the other; it has `repair` for both."""
 
     @property
     def version(self) -> str:
         """The version at the end of the template's name, and a hash of the schema and all texts."""
-        texts = [
-            path.read_text(encoding="utf-8") for path in (self.template, self.included) if path
-        ]
-        texts.insert(1, json.dumps(self.schema))
+        text = self.template.read_text(encoding="utf-8") + json.dumps(self.schema)
         number = self.template.stem.rpartition("_")[2]
-        return f"{'method-' * bool(self.included)}{number}-{hashlib.sha256(''.join(texts).encode()).hexdigest()[:8]}"
+        if self.included:
+            text += self.included.read_text(encoding="utf-8")
+            number = f"method-{number}"
+        return f"{number}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
     def repair(self, reason: str) -> str:
         """Return the message to a model whose reply could not be read."""
@@ -93,8 +95,8 @@ class Prompt:
             "system": sections["system"].render(**more),
             "user": sections["user"].render(**material.values, **more),
         }
-        theirs = sum(map(len, material.parts))
-        is_mostly_candidate = 2 * theirs > sum(map(len, texts.values()))
+        candidate_length = sum(map(len, material.parts))
+        is_mostly_candidate = 2 * candidate_length > sum(map(len, texts.values()))
         messages = [{"role": role, "content": text} for role, text in texts.items()]
         return Question(messages, material.identical, is_mostly_candidate)
 
@@ -105,11 +107,13 @@ def _sections(template: Path) -> dict[str, Any]:
     import jinja2
 
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
-    pieces = re.split(r"^# (\w+)\n", template.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    return {
-        name: environment.from_string(text.strip())
-        for name, text in zip(pieces[::2], pieces[1::2], strict=True)
-    }
+    sections = {}
+    for piece in re.split(
+        r"^# (?=\w+\n)", template.read_text(encoding="utf-8"), flags=re.MULTILINE
+    ):
+        name, _, text = piece.partition("\n")
+        sections[name] = environment.from_string(text.strip())
+    return sections
 
 
 ON_FUNCTION = Prompt(

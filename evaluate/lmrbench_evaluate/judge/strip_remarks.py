@@ -1,8 +1,9 @@
 """Print code anew from its syntax tree, without the words that have no effect.
 
-Printing drops comments and layout. Also removed are docstrings, unused strings, words in annotations, and strings
-assigned to names that nobody reads: in all of them a candidate could address its judge. Strings that the code works
-with are data and stay, including messages of `raise`.
+Printing drops comments and layout. Also removed are docstrings, unused strings, words in
+annotations, and strings assigned to names that no code reads: in all of them a candidate could
+address its judge. Strings that the code works with are data and stay, including messages of
+`raise`.
 """
 
 import ast
@@ -11,30 +12,25 @@ from collections.abc import Collection
 
 from lmrbench_data.base.source import FunctionNode, SourceError, parse
 
-#: Printed code may read its docstrings, annotations or variables: by name, or by a name that it computes.
+#: Printed code may read its docstrings, annotations or variables, by a name that it may compute.
 _LOOKS_AT_ITSELF = re.compile(
     r"__(?:doc|code|dict|annotations|annotate|getattribute|builtins)__(?! = )"
-    r"|\b(?:co_consts|f_locals|attrgetter|getdoc|getmembers|getfullargspec|signature|get_annotations|get_type_hints)\b"
-    r"|(?<!\.)\b(?:builtins|dir|eval|exec|globals|locals|vars)\b|\bgetattr\b(?!\([\w.]+, '\w+'[,)])"
+    r"|\b(?:co_consts|f_locals|attrgetter|getdoc|getmembers|getfullargspec|signature)\b"
+    r"|\b(?:get_annotations|get_type_hints)\b|\bgetattr\b(?!\([\w.]+, '\w+'[,)])"
+    r"|(?<!\.)\b(?:builtins|dir|eval|exec|globals|locals|vars)\b"
 )
 #: A type in quotation marks: no two words stand beside each other.
 _TYPE = re.compile(r"(?!.*\w +\w)[\w\[\],.| ]{1,100}")
-_TEXT = (str, bytes)
 _LITERALS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.UnaryOp, ast.Lambda)
 _CHOICES = (ast.BoolOp, ast.IfExp, ast.Compare)
 
 
 def looks_at_itself(source: str) -> bool:
-    """Return whether code may read its own docstrings, annotations or unread variables; False if it does not parse."""
+    """Return whether code may read its own docstrings, annotations or unread variables."""
     try:
         return bool(_LOOKS_AT_ITSELF.search(code_only(source)))
     except SourceError:
         return False
-
-
-def names_read(source: str) -> set[str]:
-    """Return the names that code reads, or may refer to by a string."""
-    return _names_read(parse(source))
 
 
 def code_only(
@@ -47,22 +43,35 @@ def code_only(
         with_words: whether all words but comments stay, because the code may look at itself.
 
     Raises:
-        SourceError: it cannot be parsed or printed, or the printed text has another syntax tree; it must not be shown.
+        SourceError: it cannot be parsed or printed, or the printed text has another syntax tree; it
+            must not be shown.
     """
     try:
         tree = parse(source)
         if not with_words:
-            tree = ast.fix_missing_locations(
-                _WithoutWords(_names_read(tree).union(read_elsewhere)).visit(tree)
-            )
+            names = names_read(tree).union(read_elsewhere)
+            tree = ast.fix_missing_locations(_WithoutWords(names).visit(tree))
         text = ast.unparse(tree)
         if ast.dump(parse(text)) != ast.dump(tree):
             raise ValueError("another syntax tree")
     except (SourceError, ValueError, RecursionError) as error:
-        raise SourceError(
-            f"the code cannot be printed anew: {type(error).__name__} {error}"
-        ) from None
+        problem = f"{type(error).__name__} {error}"
+        raise SourceError(f"the code cannot be printed anew: {problem}") from None
     return f"{text}\n"
+
+
+def names_read(tree: ast.AST) -> set[str]:
+    """Return the names that code reads, or may refer to by a string."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load() | ast.Del()) | ast.Attribute(attr=name):
+                names.add(name)
+            case ast.AugAssign(target=ast.Name(id=name)) | ast.Constant(value=str(name)):
+                names.add(name)
+            case ast.Global(names=shared) | ast.Nonlocal(names=shared):
+                names.update(shared)
+    return names
 
 
 class _WithoutWords(ast.NodeTransformer):
@@ -70,15 +79,17 @@ class _WithoutWords(ast.NodeTransformer):
 
     def __init__(self, read: set[str]) -> None:
         self._read: set[str] | None = read
-        """Names that the scope reads; None for a class, whose attributes can be read in many ways."""
+        """Names that the scope reads; None for a class, whose attributes are read in many ways."""
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         for field in ("annotation", "returns", "bound"):
             if _holds_words(getattr(node, field, None)):
                 setattr(node, field, ast.Constant(...))
         outer = self._read
-        if isinstance(node, FunctionNode | ast.ClassDef):
-            self._read = None if isinstance(node, ast.ClassDef) else _names_read(node)
+        if isinstance(node, ast.ClassDef):
+            self._read = None
+        elif isinstance(node, FunctionNode):
+            self._read = names_read(node)
         super().generic_visit(node)
         self._read = outer
         if getattr(node, "body", None) == []:
@@ -98,32 +109,34 @@ class _WithoutWords(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign | ast.AnnAssign) -> ast.AST:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        names = [target.id for target in targets if isinstance(target, ast.Name)]
-        is_unread = (
-            self._read is not None and len(names) == len(targets) and self._read.isdisjoint(names)
-        )
-        if node.value and is_unread:
+        if node.value and all(self._is_unread(target) for target in targets):
             node.value = _Blank().visit(node.value)
         return self.generic_visit(node)
 
     visit_AnnAssign = visit_Assign
 
+    def _is_unread(self, target: ast.expr) -> bool:
+        if self._read is None or not isinstance(target, ast.Name):
+            return False
+        return target.id not in self._read
+
 
 class _Blank(ast.NodeTransformer):
-    """Empties the strings of an unused expression, but none that a call, a choice or a format works with."""
+    """Empties the strings of an unused expression, unless a call, choice or format needs them."""
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         is_sum = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult)
-        has_effect = any(
-            isinstance(part, ast.Call | ast.NamedExpr | ast.Await) for part in ast.walk(node)
-        )
-        is_open = (
-            is_sum or isinstance(node, _LITERALS) or (isinstance(node, _CHOICES) and not has_effect)
-        )
+        if is_sum or isinstance(node, _LITERALS):
+            return super().generic_visit(node)
+        effects = ast.Call | ast.NamedExpr | ast.Await
+        has_effect = any(isinstance(part, effects) for part in ast.walk(node))
+        is_open = isinstance(node, _CHOICES) and not has_effect
         return super().generic_visit(node) if is_open else node
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
-        return ast.Constant(type(node.value)()) if isinstance(node.value, _TEXT) else node
+        if isinstance(node.value, str | bytes):
+            return ast.Constant(type(node.value)())
+        return node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
         fields = [part for part in node.values if isinstance(part, ast.FormattedValue)]
@@ -133,26 +146,13 @@ class _Blank(ast.NodeTransformer):
         return node if node.values else ast.Constant("")
 
 
-def _names_read(tree: ast.AST) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=name, ctx=ast.Load() | ast.Del()) | ast.Attribute(attr=name):
-                names.add(name)
-            case ast.AugAssign(target=ast.Name(id=name)) | ast.Constant(value=str(name)):
-                names.add(name)
-            case ast.Global(names=shared) | ast.Nonlocal(names=shared):
-                names.update(shared)
-    return names
-
-
 def _holds_words(annotation: ast.expr | None) -> bool:
-    """Return whether an annotation holds strings that are no types; what it calls may work with them."""
-    parts = list(ast.walk(annotation)) if isinstance(annotation, ast.expr) else []
-    texts = [
-        part.value
-        for part in parts
-        if isinstance(part, ast.Constant) and isinstance(part.value, _TEXT)
-    ]
-    has_call = any(isinstance(part, ast.Call) for part in parts)
-    return not has_call and not all(_TYPE.fullmatch(str(text)) for text in texts)
+    """Return whether an annotation holds strings that are not types and no call works with."""
+    if not isinstance(annotation, ast.expr):
+        return False
+    parts = list(ast.walk(annotation))
+    if any(isinstance(part, ast.Call) for part in parts):
+        return False
+    values = [part.value for part in parts if isinstance(part, ast.Constant)]
+    texts = [str(value) for value in values if isinstance(value, str | bytes)]
+    return not all(_TYPE.fullmatch(text) for text in texts)

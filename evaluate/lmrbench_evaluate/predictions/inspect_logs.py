@@ -1,12 +1,13 @@
 """Read the answers in Inspect's logs of our task (`lmrbench_data/lmr_bench`) as prediction rows.
 
-A sample without an answer, such as one that failed, gives no row: `inspect eval-retry` asks for it again.
+A sample without an answer, such as one that failed, gives no row: `inspect eval-retry` asks for it
+again.
 """
 
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.text import error_line, plural
@@ -19,6 +20,8 @@ TASK = "lmr_bench"
 _NEEDED = "`pip install 'lmrbench[inspect]'` reads Inspect's logs"
 #: What a log holds beside the answers.
 _UNREAD = {"messages", "events", "store", "attachments"}
+#: Task, sample and epoch.
+_SampleKey: TypeAlias = tuple[str, int | str, int]
 _log = logging.getLogger(__name__)
 
 
@@ -33,56 +36,61 @@ def logs_in(folder: Path) -> list[Path]:
 
 
 def log_rows(paths: list[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield places and rows; a sample that `inspect eval-retry` took over from an earlier log counts once.
+    """Yield places and rows; a sample that `inspect eval-retry` copied counts once.
 
     Raises:
         InputError: inspect-ai is missing, or a log is damaged or of another task.
     """
+    seen = set[str]()
+    answered = set[_SampleKey]()
+    missing = set[_SampleKey]()
+    for path in paths:
+        for key, uuid, row in _samples(path):
+            if row is None:
+                missing.add(key)
+            elif uuid is None or uuid not in seen:
+                seen.add(uuid or "")
+                answered.add(key)
+                _, name, epoch = key
+                yield f"{path} sample {name}, epoch {epoch}", row
+    if missing - answered:
+        count = plural(len(missing - answered), "sample")
+        _log.warning("%s without an answer; `inspect eval-retry` asks again", count)
+
+
+def _samples(path: Path) -> Iterator[tuple[_SampleKey, str | None, dict[str, Any] | None]]:
+    """Yield key, unique id and row of each sample; no row if it has no answer."""
     try:
         from inspect_ai.log import read_eval_log, read_eval_log_samples
     except ImportError:
-        raise InputError(f"{paths[0]}: {_NEEDED}") from None
-    seen, answered, missing = set[str | None](), set[tuple[Any, ...]](), set[tuple[Any, ...]]()
-    for path in paths:
-        try:
-            log = read_eval_log(str(path), header_only=True)
-            if log.eval.task.rpartition("/")[2] != TASK:
-                raise InputError(f"{path}: is a log of the task {log.eval.task!r}, not of {TASK}")
-            for sample in read_eval_log_samples(
-                str(path), all_samples_required=False, exclude_fields=_UNREAD
-            ):
-                key = log.eval.task_id, sample.id, sample.epoch
-                if sample.error or sample.invalidation or is_unanswered(sample.output):
-                    missing.add(key)
-                elif sample.uuid is None or sample.uuid not in seen:
-                    seen.add(sample.uuid)
-                    answered.add(key)
-                    yield (
-                        f"{path} sample {sample.id}, epoch {sample.epoch}",
-                        _row(path, log, sample),
-                    )
-        except InputError:
-            raise
-        except Exception as error:  # a damaged log may raise anything
-            raise InputError(
-                f"{path}: not a log that Inspect can read ({error_line(error)})"
-            ) from error
-    if missing - answered:
-        _log.warning(
-            "%s without an answer; `inspect eval-retry` asks again",
-            plural(len(missing - answered), "sample"),
+        raise InputError(f"{path}: {_NEEDED}") from None
+    try:
+        log = read_eval_log(str(path), header_only=True)
+        if log.eval.task.rpartition("/")[2] != TASK:
+            raise InputError(f"{path}: is a log of the task {log.eval.task!r}, not of {TASK}")
+        samples = read_eval_log_samples(
+            str(path), all_samples_required=False, exclude_fields=_UNREAD
         )
+        for sample in samples:
+            is_missing = sample.error or sample.invalidation or is_unanswered(sample.output)
+            row = None if is_missing else _row(path, log, sample)
+            yield (log.eval.task_id, sample.id, sample.epoch), sample.uuid, row
+    except InputError:
+        raise
+    except Exception as error:  # a damaged log may raise anything
+        problem = f"not a log that Inspect can read ({error_line(error)})"
+        raise InputError(f"{path}: {problem}") from error
 
 
 def is_unanswered(output: "ModelOutput") -> bool:
-    """Return whether the model wrote nothing; the text of `model_length` is then the provider's error."""
+    """Return whether the model wrote nothing; with `model_length` the text is an error message."""
     return not output.choices or (
         output.stop_reason == "model_length" and not (output.usage and output.usage.output_tokens)
     )
 
 
 def answer_of(output: "ModelOutput") -> dict[str, Any]:
-    """Return the answer's keys of a prediction row: `function`, and as `problem` that a filter refused it."""
+    """Return the answer's keys of a prediction row; `problem` says that a filter refused."""
     if output.stop_reason == "content_filter":
         return {"function": "", "problem": "refused (content_filter)"}
     return {"function": output.completion}
@@ -94,38 +102,42 @@ def finish_reason(output: "ModelOutput") -> str:
 
 
 def _row(path: Path, log: Any, sample: Any) -> dict[str, Any]:
-    args, output, usage = log.eval.task_args, sample.output, sample.output.usage
+    arguments = log.eval.task_args
     temperature = log.eval.model_generate_config.temperature
-    paper, pages = args.get("paper", "text"), args.get("paper_pages", "")
-    label = setting_label(args.get("setting", "standard"), paper, pages, temperature)
-    solvers = [
-        step.solver.rpartition("/")[2] for step in log.plan.steps if step.solver != "generate"
-    ]
-    read = usage and usage.input_tokens + (usage.input_tokens_cache_read or 0) + (
-        usage.input_tokens_cache_write or 0
+    setting = setting_label(
+        arguments.get("setting", "standard"),
+        arguments.get("paper", "text"),
+        arguments.get("paper_pages", ""),
+        temperature,
     )
-    facts = {
-        **{
-            name: sample.metadata[name]
-            for name in ("row_sha256", "prompt_sha256")
-            if name in sample.metadata
-        },
+    names = [step.solver.rpartition("/")[2] for step in log.plan.steps if step.solver != "generate"]
+    hashes = ("row_sha256", "prompt_sha256")
+    metadata = {
+        **{name: sample.metadata[name] for name in hashes if name in sample.metadata},
         "prompt_version": (log.eval.metadata or {}).get("prompt_version"),
         "temperature": temperature,
-        "finish_reason": finish_reason(output),
-        "input_tokens": read,
-        "output_tokens": usage and max(usage.output_tokens, usage.total_tokens - read),
-        "cost_usd": usage and usage.total_cost,
-        "duration_s": output.time,
+        "finish_reason": finish_reason(sample.output),
+        **_usage(sample.output.usage),
+        "duration_s": sample.output.time,
         "answered_at": sample.completed_at,
         "inspect_log": path.name,
     }
     return {
         "instance_id": str(sample.id),
         "model_name_or_path": log.eval.model,
-        "setting": ", ".join([label, *solvers]),
-        "track": args.get("track", "paper"),
+        "setting": ", ".join([setting, *names]),
+        "track": arguments.get("track", "paper"),
         "sample": sample.epoch - 1,
-        **answer_of(output),
-        "metadata": facts,
+        **answer_of(sample.output),
+        "metadata": metadata,
     }
+
+
+def _usage(usage: Any) -> dict[str, Any]:
+    """Return the tokens and costs of an answer; None for all if the log has none."""
+    if not usage:
+        return dict.fromkeys(("input_tokens", "output_tokens", "cost_usd"))
+    cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
+    read = usage.input_tokens + cached
+    written = max(usage.output_tokens, usage.total_tokens - read)
+    return {"input_tokens": read, "output_tokens": written, "cost_usd": usage.total_cost}

@@ -1,4 +1,4 @@
-"""Predictions: one answer of one model for one instance, the identity of answers, and a run's own file of them."""
+"""Predictions: one answer of a model to an instance, its identity, and a run's file of them."""
 
 import hashlib
 import json
@@ -25,7 +25,8 @@ FORMS = ("function", "goal_file", "model_patch", "files")
 GOLD, MASKED = WORDS
 #: Limit of an answer in any form but a patch.
 MAX_ANSWER_BYTES = 1_000_000
-#: git searches for the place of each hunk, and its time grows with the square of the size of a hostile patch.
+#: git searches for the place of each hunk, and its time grows with the square of the size of a
+#: hostile patch.
 MAX_PATCH_BYTES = 200_000
 #: The track of a row without one.
 UNSTATED = "unstated"
@@ -45,9 +46,10 @@ class AnswerKey(NamedTuple):
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Self:
         """Return what a row of predictions, results, judgements or diagnoses states."""
-        names = row["instance_id"], row.get("model_name_or_path") or "", row.get("setting") or ""
         return cls(
-            *names,
+            row["instance_id"],
+            row.get("model_name_or_path") or "",
+            row.get("setting") or "",
             row.get("track") or UNSTATED,
             row.get("sample") or 0,
             row.get("prediction_sha256") or "",
@@ -74,8 +76,13 @@ class AnswerKey(NamedTuple):
 
     def as_row(self) -> dict[str, Any]:
         """Return the keys of a result row that distinguish the answers to one instance."""
-        names = {"model_name_or_path": self.model, "setting": self.setting, "track": self.track}
-        return {**names, "sample": self.sample, "prediction_sha256": self.sha256}
+        return {
+            "model_name_or_path": self.model,
+            "setting": self.setting,
+            "track": self.track,
+            "sample": self.sample,
+            "prediction_sha256": self.sha256,
+        }
 
 
 @dataclass(frozen=True)
@@ -94,32 +101,33 @@ class Prediction:
     """One of `TRACKS`, or `unstated`."""
     metadata: Mapping[str, Any] | None = None
     problem: str = ""
-    """The reason why the answer cannot be used; then `content` is empty, and the verdict is malformed."""
+    """The reason why the answer cannot be used: malformed, with empty `content`."""
 
     @property
     def is_cut(self) -> bool:
         """Whether it is a reply that ended before the model ended it."""
-        return (
-            self.form == "function" and ending(_finish_reason(self.metadata)) is not Ending.COMPLETE
-        )
+        is_reply = self.form == "function"
+        return is_reply and ending(_finish_reason(self.metadata)) is not Ending.COMPLETE
 
     @property
     def cut(self) -> str:
         """How the reply was cut; empty if it was not."""
         if not self.is_cut:
             return ""
-        reason = f"off (finish_reason {one_line(_finish_reason(self.metadata))[:40]})"
-        return f"the reply was cut {'at the token limit' if was_cut(self.metadata) else reason}"
+        if was_cut(self.metadata):
+            return "the reply was cut at the token limit"
+        reason = one_line(_finish_reason(self.metadata))[:40]
+        return f"the reply was cut off (finish_reason {reason})"
 
     @cached_property
     def sha256(self) -> str:
         """Identity of the content: predictions that agree in it run once."""
+        text = f"{self.form}\n{self.content}"
         if self.problem:
-            return hashlib.sha256(f"problem\n{self.problem}".encode()).hexdigest()
-        cut = "cut\n" if self.is_cut else ""
-        return hashlib.sha256(
-            f"{cut}{self.form}\n{self.content}".encode("utf-8", "surrogatepass")
-        ).hexdigest()
+            text = f"problem\n{self.problem}"
+        elif self.is_cut:
+            text = f"cut\n{text}"
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def key(self) -> AnswerKey:
@@ -130,19 +138,20 @@ class Prediction:
 
     def as_row(self) -> dict[str, Any]:
         """Return the row with the keys of the prediction contract."""
+        is_object = self.form == "files" and self.content
         row = {
             "instance_id": self.instance_id,
             "model_name_or_path": self.model,
-            self.form: json.loads(self.content)
-            if self.form == "files" and self.content
-            else self.content,
+            self.form: json.loads(self.content) if is_object else self.content,
             "sample": self.sample,
             "setting": self.setting,
             "track": self.track,
         }
         if self.problem:
             row["problem"] = self.problem
-        return {**row, "metadata": self.metadata} if self.metadata is not None else row
+        if self.metadata is not None:
+            row["metadata"] = self.metadata
+        return row
 
 
 def was_cut(metadata: Any) -> bool:
@@ -156,14 +165,11 @@ def _finish_reason(metadata: Any) -> Any:
 
 def too_large(form: str, content: str) -> str:
     """Return why an answer exceeds the limit of its form; empty if it does not."""
-    name, most = (
-        ("the patch", MAX_PATCH_BYTES) if form == "model_patch" else (form, MAX_ANSWER_BYTES)
-    )
-    return (
-        f"{name} is larger than {most} bytes"
-        if len(content.encode("utf-8", "surrogatepass")) > most
-        else ""
-    )
+    is_patch = form == "model_patch"
+    most = MAX_PATCH_BYTES if is_patch else MAX_ANSWER_BYTES
+    if len(content.encode("utf-8", "surrogatepass")) <= most:
+        return ""
+    return f"{'the patch' if is_patch else form} is larger than {most} bytes"
 
 
 def check_track(track: str) -> None:
@@ -173,7 +179,7 @@ def check_track(track: str) -> None:
 
 
 def own_answer(row: DatasetRow, word: str) -> Prediction:
-    """Return the benchmark's own files as an answer: the reference (`gold`) or the masked files (`masked`)."""
+    """Return the reference (`gold`) or the masked files (`masked`) as an answer."""
     files = golden_files_of(row)
     if word == MASKED:
         masked = read_archive(row["repo_archive"])
@@ -195,14 +201,15 @@ class PredictionFile:
         self.path = path
 
     def write(self, predictions: Iterable[Prediction]) -> dict[AnswerKey, int]:
-        """Replace the file and return its index: the byte at which the row of each prediction starts."""
+        """Replace the file and return its index: the byte at which each prediction starts."""
         positions: dict[AnswerKey, int] = {}
 
         def lines() -> Iterator[bytes]:
             position = 0
             for item in predictions:
                 line = line_of(item.as_row())
-                positions[item.key], position = position, position + len(line)
+                positions[item.key] = position
+                position += len(line)
                 yield line
 
         write_atomically(self.path, lines())
@@ -215,7 +222,7 @@ class PredictionFile:
             return self._parse(file.readline(), f"byte {position}")
 
     def __iter__(self) -> Iterator[Prediction]:
-        """Yield all predictions in order; none if the file is missing, InputError if it is damaged."""
+        """Yield all predictions; none if the file is missing, InputError if it is damaged."""
         if self.path.is_file():
             with self.path.open("rb") as file:
                 for number, line in enumerate(file, start=1):
@@ -225,19 +232,17 @@ class PredictionFile:
         try:
             raw = json.loads(line)
             form = next(form for form in FORMS if form in raw)
-            content = object_text(raw[form]) if isinstance(raw[form], dict) else raw[form]
-            names = (
+            return Prediction(
                 raw["instance_id"],
                 raw["model_name_or_path"],
                 form,
-                content,
+                object_text(raw[form]) if isinstance(raw[form], dict) else raw[form],
                 raw["sample"],
                 raw["setting"],
-            )
-            return Prediction(
-                *names, raw["track"], raw.get("metadata"), str(raw.get("problem", ""))
+                raw["track"],
+                raw.get("metadata"),
+                str(raw.get("problem", "")),
             )
         except (ValueError, TypeError, LookupError, StopIteration, RecursionError) as error:
-            raise InputError(
-                f"{self.path}:{place}: damaged; evaluate again with `replace=True` to fix it"
-            ) from error
+            fix = "evaluate again with `replace=True` to fix it"
+            raise InputError(f"{self.path}:{place}: damaged; {fix}") from error

@@ -1,10 +1,10 @@
-"""Read predictions: rows of any source, checked against the contract, or the words `gold` and `masked`.
+"""Read predictions: checked rows of any source, or the words `gold` and `masked`.
 
-A row without a known instance or a model never stops a run: it becomes a `BadRow` with its place and reason. Any other
-row is an answer; an unusable one is a `Prediction` with a `problem`, and malformed.
+A row without a known instance or a model never stops a run: it becomes a `BadRow` with its place
+and reason. Any other row is an answer; an unusable one is a `Prediction` with a `problem`, and
+malformed.
 """
 
-import itertools
 import json
 import logging
 import reprlib
@@ -37,126 +37,163 @@ MAX_COLUMNS = 12
 _log = logging.getLogger(__name__)
 
 
+class _UnusableError(ValueError):
+    """A row cannot be evaluated, or its answer cannot be used; the message says why."""
+
+
 def read_predictions(
     source: Source, rows: Mapping[str, DatasetRow], dataset: str = ""
 ) -> Iterator[Prediction | BadRow]:
-    """Yield the predictions of `source` in order, the first bad rows among them; the last one counts the others.
+    """Yield the predictions of `source` in order, and its first bad rows; the last counts the rest.
 
-    A row without `sample` gets the next free number: several answers of one model to one instance are its samples.
+    A row without `sample` gets the next free number: several answers of one model to one instance
+    are its samples.
 
     Args:
-        source: a path (.jsonl, .json, .parquet), `org/name[@revision]` on the Hub, `gold` or `masked`; or an iterable
-            of mappings, or a DataFrame.
+        source: a path (.jsonl, .json, .parquet), `org/name[@revision]` on the Hub, `gold` or
+            `masked`; or an iterable of mappings, or a DataFrame.
         rows: the dataset's rows by instance id.
         dataset: its name, for messages.
 
     Raises:
-        InputError: the source itself cannot be read, or, at the end, none of its columns holds answers.
+        InputError: the source itself cannot be read, or, at the end, none of its columns holds
+            answers.
     """
     check_source(source)
     if isinstance(source, str) and source in WORDS:
-        for row in rows.values():
-            yield own_answer(row, source)
+        yield from (own_answer(row, source) for row in rows.values())
         return
-    seen: dict[AnswerKey, str] = {}
-    free: Counter[AnswerKey] = Counter()
-    theirs: dict[str, None] | None = {}  # columns, until a row has an answer
-    bad = numbered = 0
+    name = source_name(source)
+    samples = _Samples()
+    columns: dict[str, None] = {}
+    has_answers = False
+    bad_rows = 0
     for place, raw in raw_rows(source):
-        if theirs is not None and isinstance(raw, dict):
-            theirs = None if raw.keys() & FORMS else theirs | dict.fromkeys(raw)
+        if isinstance(raw, dict):
+            columns |= dict.fromkeys(raw)
+            has_answers = has_answers or not raw.keys().isdisjoint(FORMS)
         item = raw if isinstance(raw, BadRow) else prediction_of(place, raw, rows.keys(), dataset)
         if isinstance(item, Prediction):
-            if raw.get("sample") is None:
-                key = item.key.row
-                number = next(
-                    n for n in itertools.count(free[key]) if key._replace(sample=n) not in seen
-                )
-                item, free[key] = replace(item, sample=number), number + 1
-                numbered += number > 0
-            first = seen.setdefault(item.key.row, place)
-            if first != place:
-                item = BadRow(
-                    place, f"duplicate of {first} (same instance, model, setting, track and sample)"
-                )
-        bad += isinstance(item, BadRow)
-        if bad <= MAX_BAD_ROWS or isinstance(item, Prediction):
+            item = samples.add(place, item, is_numbered=raw.get("sample") is not None)
+        if isinstance(item, BadRow):
+            bad_rows += 1
+        if bad_rows <= MAX_BAD_ROWS or isinstance(item, Prediction):
             yield item
-    if seen and theirs:
-        raise InputError(
-            f"predictions {source_name(source)!r}: no row has an answer; {wrong_columns(theirs)}"
+    if samples.places and not has_answers:
+        raise InputError(f"predictions {name!r}: no row has an answer; {wrong_columns(columns)}")
+    if bad_rows > MAX_BAD_ROWS:
+        yield BadRow(name, f"{bad_rows - MAX_BAD_ROWS} more rows cannot be evaluated")
+    if samples.further:
+        count = f"{plural(samples.further, 'row')} without `sample`"
+        _log.warning(
+            "predictions %r: %s counted as further samples of their instances", name, count
         )
-    if bad > MAX_BAD_ROWS:
-        yield BadRow(source_name(source), f"{bad - MAX_BAD_ROWS} more rows cannot be evaluated")
-    if numbered:
-        message = f"{plural(numbered, 'row')} without `sample` counted as further samples of their instances"
-        _log.warning("predictions %r: %s", source_name(source), message)
+
+
+class _Samples:
+    """The answers so far: numbers those without a sample and refuses duplicates."""
+
+    def __init__(self) -> None:
+        self.places: dict[AnswerKey, str] = {}
+        self.further = 0
+        """Answers without `sample` that were not the first of their instance."""
+        self._free: Counter[AnswerKey] = Counter()
+
+    def add(self, place: str, prediction: Prediction, is_numbered: bool) -> Prediction | BadRow:
+        """Return a prediction with its sample, or the reason why it does not count."""
+        key = prediction.key.row
+        if not is_numbered:
+            prediction = replace(prediction, sample=self._next(key))
+            key = prediction.key.row
+        first = self.places.setdefault(key, place)
+        if first != place:
+            same = "same instance, model, setting, track and sample"
+            return BadRow(place, f"duplicate of {first} ({same})")
+        return prediction
+
+    def _next(self, key: AnswerKey) -> int:
+        number = self._free[key]
+        while key._replace(sample=number) in self.places:
+            number += 1
+        self._free[key] = number + 1
+        if number:
+            self.further += 1
+        return number
 
 
 def wrong_columns(columns: Iterable[str], missing: str = "function") -> str:
     """Return what to do about rows with these columns, for a message."""
-    return f"its columns are {join_names(list(columns), MAX_COLUMNS)}; rename one to {missing} (docs/predictions.md)"
+    names = join_names(list(columns), MAX_COLUMNS)
+    return f"its columns are {names}; rename one to {missing} (docs/predictions.md)"
 
 
 def prediction_of(
     place: str, raw: Any, instances: Collection[str], dataset: str = ""
 ) -> Prediction | BadRow:
-    """Return the prediction of a row, or what is wrong with it; place and dataset are for messages."""
-    if not isinstance(raw, dict):
-        return BadRow(place, f"a row must be a JSON object, not {_kind(raw)}")
-    for name in (key for key in KEYS if key != "metadata"):
-        value = raw.get(name)
-        if value is not None and not isinstance(value, str | int | float | list | dict):
-            return BadRow(
-                place,
-                f"{name} has the type {type(value).__name__} and cannot be read; write UTF-8 text",
-            )
-    instance_id, model = raw.get("instance_id"), raw.get("model_name_or_path")
-    for name, value in (("instance_id", instance_id), ("model_name_or_path", model)):
-        if value is None:
-            return BadRow(place, f"missing key {name!r}")
-        if (
-            not isinstance(value, str)
-            or not value.strip()
-            or len(value) > MAX_NAME
-            or not value.isprintable()
-        ):
-            return BadRow(place, f"{name} must be printable text of 1 to {MAX_NAME} characters")
-    if instance_id not in instances:
-        hint = (dataset and other_config(str(instance_id), dataset)) or did_you_mean(
-            str(instance_id), instances
-        )
-        return BadRow(place, f"unknown instance {instance_id!r}{hint}")
-    sample, setting, track, metadata = (
-        raw.get(name) for name in ("sample", "setting", "track", "metadata")
-    )
-    # pandas reads a column of integers with a gap as floats.
-    sample = int(sample) if isinstance(sample, float) and sample.is_integer() else sample
-    if sample is not None and (type(sample) is not int or not 0 <= sample <= MAX_SAMPLE):
-        return BadRow(
-            place,
-            f"sample must be a whole number from 0 to {MAX_SAMPLE}, not {reprlib.repr(sample)}",
-        )
-    if setting is not None and (
-        not isinstance(setting, str) or len(setting) > MAX_NAME or not setting.isprintable()
-    ):
-        return BadRow(place, f"setting must be printable text of at most {MAX_NAME} characters")
-    if track is not None and track not in (*TRACKS, UNSTATED):
-        return BadRow(place, f"track must be {' or '.join(TRACKS)}, not {reprlib.repr(track)}")
+    """Return the prediction of a row, or what is wrong with it; messages name place and dataset."""
     try:
-        model, setting = (
-            clean_name(str(model)),
-            clean_name(setting) if setting and setting.strip() else "",
-        )
+        return _prediction(raw, instances, dataset)
+    except _UnusableError as problem:
+        return BadRow(place, str(problem))
+
+
+def _prediction(raw: Any, instances: Collection[str], dataset: str) -> Prediction:
+    if not isinstance(raw, dict):
+        raise _UnusableError(f"a row must be a JSON object, not {_kind(raw)}")
+    row = {key: raw[key] for key in KEYS if raw.get(key) is not None}
+    for key, value in row.items():
+        if key != "metadata" and not isinstance(value, str | int | float | list | dict):
+            problem = f"has the type {type(value).__name__} and cannot be read"
+            raise _UnusableError(f"{key} {problem}; write UTF-8 text")
+    instance_id = _line(row, "instance_id", 1)
+    model = _line(row, "model_name_or_path", 1)
+    if instance_id not in instances:
+        hint = other_config(instance_id, dataset) if dataset else ""
+        hint = hint or did_you_mean(instance_id, instances)
+        raise _UnusableError(f"unknown instance {instance_id!r}{hint}")
+    sample = _sample(row.get("sample", 0))
+    setting = _line(row, "setting", 0)
+    track = row.get("track", UNSTATED)
+    if track not in (*TRACKS, UNSTATED):
+        raise _UnusableError(f"track must be {' or '.join(TRACKS)}, not {reprlib.repr(track)}")
+    try:
+        model = clean_name(model)
+        setting = clean_name(setting) if setting.strip() else ""
     except ValueError as error:
-        return BadRow(place, f"model_name_or_path or setting {error}")
+        raise _UnusableError(f"model_name_or_path or setting {error}") from None
     form, content, problem = _answer(raw)
-    # As JSON, with times and the like as text.
-    stored = json.dumps(metadata, default=str) if isinstance(metadata, dict) else "null"
-    if len(stored) > MAX_METADATA:
-        return BadRow(place, f"metadata is longer than {MAX_METADATA} characters")
-    names = str(instance_id), model, form, content, sample or 0, setting, track or UNSTATED
-    return Prediction(*names, json.loads(stored), problem)
+    metadata = _metadata(row)
+    return Prediction(instance_id, model, form, content, sample, setting, track, metadata, problem)
+
+
+def _line(row: Mapping[str, Any], key: str, least: int) -> str:
+    """Return a short printable text."""
+    if least and key not in row:
+        raise _UnusableError(f"missing key {key!r}")
+    text = row.get(key, "")
+    is_line = isinstance(text, str) and text.isprintable() and len(text) <= MAX_NAME
+    if not is_line or len(text.strip()) < least:
+        size = f"{least} to" if least else "at most"
+        raise _UnusableError(f"{key} must be printable text of {size} {MAX_NAME} characters")
+    return str(text)
+
+
+def _sample(sample: Any) -> int:
+    if isinstance(sample, float) and sample.is_integer():
+        return _sample(int(sample))  # pandas reads a column of integers with a gap as floats
+    if type(sample) is int and 0 <= sample <= MAX_SAMPLE:
+        return sample
+    shown = reprlib.repr(sample)
+    raise _UnusableError(f"sample must be a whole number from 0 to {MAX_SAMPLE}, not {shown}")
+
+
+def _metadata(row: Mapping[str, Any]) -> Any:
+    """Return the metadata as JSON has it, with times and the like as text."""
+    metadata = row.get("metadata")
+    text = json.dumps(metadata, default=str) if isinstance(metadata, dict) else "null"
+    if len(text) > MAX_METADATA:
+        raise _UnusableError(f"metadata is longer than {MAX_METADATA} characters")
+    return json.loads(text)
 
 
 def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -165,69 +202,76 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
     Any such row is the model's answer; an empty answer counts as malformed.
     """
     forms = [form for form in FORMS if raw.get(form) is not None]
-    if len(forms) != 1:
-        nulls = [form for form in FORMS if form in raw]
-        if not forms and len(nulls) == 1:
-            return nulls[0], "", f"{nulls[0]} is null"
-        return (
-            FORMS[0],
-            "",
-            f"exactly one of {', '.join(FORMS)} is needed, found {' and '.join(forms) or 'none'}",
-        )
-    [form], content = forms, raw[forms[0]]
-    problem = ""
-    if form == "files" and content != "":
-        content, problem = _files(content)
-        if problem:
-            return form, "", problem
-    if not isinstance(content, str):
-        problem = f"{form} must be text, not {_kind(content)}"
-    elif not content.strip():
-        problem = (
-            _stated_problem(raw) or f"{'the patch' if form == 'model_patch' else form} is empty"
-        )
-    elif form != "function":  # of a reply, only the code that is taken is checked
+    if len(forms) == 1:
+        [form] = forms
         try:
-            content.encode("utf-8")
-        except UnicodeEncodeError:
-            problem = f"{form} contains a lone surrogate: not valid Unicode"
-        problem = problem or too_large(form, content)
-    return form, "" if problem else content, problem
+            return form, _content(form, raw), ""
+        except _UnusableError as problem:
+            return form, "", str(problem)
+    nulls = [form for form in FORMS if form in raw]
+    if not forms and len(nulls) == 1:
+        return nulls[0], "", f"{nulls[0]} is null"
+    count = " and ".join(forms) or "none"
+    return FORMS[0], "", f"exactly one of {', '.join(FORMS)} is needed, found {count}"
+
+
+def _content(form: str, raw: Mapping[str, Any]) -> str:
+    """Return an answer as text."""
+    content = raw[form]
+    if form == "files" and content != "":
+        content = _files(content)
+    if not isinstance(content, str):
+        raise _UnusableError(f"{form} must be text, not {_kind(content)}")
+    if not content.strip():
+        name = "the patch" if form == "model_patch" else form
+        raise _UnusableError(_stated_problem(raw) or f"{name} is empty")
+    if form == "function":  # of a reply, only the code that is taken is checked
+        return content
+    try:
+        content.encode("utf-8")
+    except UnicodeEncodeError:
+        raise _UnusableError(f"{form} contains a lone surrogate: not valid Unicode") from None
+    problem = too_large(form, content)
+    if problem:
+        raise _UnusableError(problem)
+    return content
 
 
 def _stated_problem(raw: Mapping[str, Any]) -> str:
-    """Return the problem that the harness or a client wrote into a row without an answer; empty if there is none."""
+    """Return the problem that a row without an answer states; empty if there is none."""
     metadata = raw.get("metadata")
-    for facts in (raw, metadata if isinstance(metadata, dict) else {}):
-        problem = facts.get("problem")
+    for facts in (raw, metadata):
+        problem = facts.get("problem") if isinstance(facts, dict) else None
         if isinstance(problem, str) and problem.strip():
             return cut(one_line(problem), MAX_NAME)
     return ""
 
 
-def _files(value: Any) -> tuple[str, str]:
-    """Return the content of an object of files and its problem."""
+def _files(value: Any) -> str:
+    """Return an object of files as text; empty if it has none."""
     if isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value):
         value = dict(value)  # a map of Parquet
-    if isinstance(value, dict):  # a row of Parquet has the keys of all rows
-        value = {key: text for key, text in value.items() if text is not None}
-        if not value:
-            return "", ""
-    if not isinstance(value, dict) or not all(
-        isinstance(text, str) for pair in value.items() for text in pair
-    ):
-        return "", f"files must be an object of texts, not {_kind(value)}"
-    return object_text(value), ""
+    if not isinstance(value, dict):
+        raise _UnusableError(f"files must be an object of texts, not {_kind(value)}")
+    # A row of Parquet has the keys of all rows.
+    files = {name: text for name, text in value.items() if text is not None}
+    if not all(isinstance(part, str) for part in (*files, *files.values())):
+        raise _UnusableError("files must be an object of texts, not an object")
+    return object_text(files) if files else ""
+
+
+_KINDS = {
+    "dict": "an object",
+    "list": "a list",
+    "str": "text",
+    "bool": "true or false",
+    "int": "a number",
+    "float": "a number",
+    "NoneType": "null",
+}
 
 
 def _kind(value: Any) -> str:
-    names = {
-        "dict": "an object",
-        "list": "a list",
-        "str": "text",
-        "bool": "true or false",
-        "NoneType": "null",
-    }
-    return names.get(
-        type(value).__name__, "a number" if isinstance(value, int | float) else type(value).__name__
-    )
+    """Return the name of a value's type in JSON."""
+    name = type(value).__name__
+    return _KINDS.get(name, name)

@@ -31,10 +31,14 @@ ON_HUB = (".jsonl", ".parquet")
 #: A source of predictions: a path, a name on the Hub, `gold` or `masked`, or rows in memory.
 Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | pd.DataFrame"
 #: What to do about JSON that is not one value.
-_FIX = "`jq --compact-output . FILE > lines.jsonl` writes one row per line, of which only bad ones are left out"
+_FIX = (
+    "`jq --compact-output . FILE > lines.jsonl` writes one row per line, of which only bad ones are"
+    " left out"
+)
 #: Fields that every row has, as text.
 _FIELDS = ("instance_id", "model_name_or_path")
-#: Levels of a row's values; what is deeper is left out, because it could be read but not written again.
+#: Levels of a row's values; what is deeper is left out, because it could be read but not written
+#: again.
 MAX_DEPTH = 50
 
 
@@ -55,13 +59,13 @@ def source_name(source: Source) -> str:
 
 
 def check_source(source: Source) -> None:
-    """Raise InputError unless a source is a word, a file, a folder of logs, the name of a Hub dataset, or rows."""
+    """Raise InputError unless a source is a word, a file, logs, a Hub dataset's name, or rows."""
     if not (isinstance(source, str) and source in WORDS):
         _open_source(source)
 
 
 def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
-    """Yield place and row of everything in a source that is no word; a row is any JSON value or a BadRow."""
+    """Yield place and row of a source other than `gold` and `masked`; a row is JSON or a BadRow."""
     for place, row in _open_source(source):
         try:
             row = replace(row, place=place) if isinstance(row, BadRow) else _plain(row)
@@ -73,22 +77,23 @@ def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
 def _open_source(source: Source) -> Iterable[tuple[str, Any]]:
     if not isinstance(source, str | Path):
         return ((f"row {index}", row) for index, row in enumerate(_records(source)))
-    path, name, kinds = Path(source), str(source), ", ".join(SUFFIXES)
+    path = Path(source)
+    name = str(source)
+    kinds = ", ".join(SUFFIXES)
     if path.is_file():
         return _file_rows(path, name)
+    logs = logs_in(path) if path.is_dir() else []
+    if logs:
+        return log_rows(logs)
     if path.is_dir():
-        if logs := logs_in(path):
-            return log_rows(logs)
-        raise InputError(
-            f"predictions {name!r}: is a directory without Inspect's logs; name a file in it ({kinds})"
-        )
-    if path.exists():
-        raise InputError(f"predictions {name!r}: not a regular file; save the rows to a file first")
-    if name.endswith(SUFFIXES) or not HUB_NAME.fullmatch(name):
-        raise InputError(
-            f"predictions {name!r}: no such file; expected {kinds}, org/name, `gold` or `masked`"
-        )
-    return _hub_rows(name)
+        problem = f"is a directory without Inspect's logs; name a file in it ({kinds})"
+    elif path.exists():
+        problem = "not a regular file; save the rows to a file first"
+    elif name.endswith(SUFFIXES) or not HUB_NAME.fullmatch(name):
+        problem = f"no such file; expected {kinds}, org/name, `gold` or `masked`"
+    else:
+        return _hub_rows(name)
+    raise InputError(f"predictions {name!r}: {problem}")
 
 
 def _records(source: Any) -> Iterable[Any]:
@@ -100,8 +105,10 @@ def _records(source: Any) -> Iterable[Any]:
     if hasattr(source, "to_dict") and hasattr(source, "columns"):  # pandas
         return cast(Iterable[Any], source.to_dict("records"))
     if isinstance(source, Mapping | bytes) or not isinstance(source, Iterable):
-        fix = "make it a list of dictionaries or a pandas DataFrame (for a LazyFrame, call .collect() first)"
-        raise InputError(f"predictions: must be a path or rows, not {type(source).__name__}; {fix}")
+        problem = f"must be a path or rows, not {type(source).__name__}"
+        fix = "make it a list of dictionaries or a pandas DataFrame"
+        lazy = "for a LazyFrame, call .collect() first"
+        raise InputError(f"predictions: {problem}; {fix} ({lazy})")
     return source
 
 
@@ -114,26 +121,22 @@ def first_columns(source: Source) -> tuple[str, ...]:
 
 
 def _plain(value: Any, depth: int = MAX_DEPTH) -> Any:
-    """Return a value as JSON has it, where possible, and None for missing ones; ValueError if a key stands twice."""
+    """Return a value as JSON has it, None for missing ones; ValueError for a duplicate key."""
     if isinstance(value, BadRow):
         raise ValueError(value.reason)
     if hasattr(value, "tolist"):
         value = value.tolist()
+    if isinstance(value, Mapping | list | tuple) and not depth:
+        return None
     if isinstance(value, Mapping):
-        return (
-            {str(_plain(key)): _plain(item, depth - 1) for key, item in value.items()}
-            if depth
-            else None
-        )
+        return {str(_plain(key)): _plain(item, depth - 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item, depth - 1) for item in value] if depth else None
+        return [_plain(item, depth - 1) for item in value]
     if isinstance(value, bytes):
         with contextlib.suppress(UnicodeDecodeError):
             return value.rstrip(b"\0").decode()  # columns of Parquet with a fixed size are padded
-    is_missing = type(value).__name__ in ("NAType", "NaTType") or (
-        isinstance(value, float) and math.isnan(value)
-    )
-    return None if is_missing else value
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return None if is_nan or type(value).__name__ in ("NAType", "NaTType") else value
 
 
 def _file_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
@@ -147,18 +150,23 @@ def _file_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
     else:
         with path.open("rb") as file:
             start = file.read(4096).removeprefix(b"\xef\xbb\xbf").strip()
-            file.seek(0)
-            if path.suffix == ".json" or start.startswith(b"["):
-                yield from _json_rows(file.read(), name)
-                return
-            if start.startswith((b"{\n", b"{\r")):
-                raise InputError(f"{name}: holds rows of several lines; {_FIX}")
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    row = _parse_json(f"{name}:{number}", line)
-                    if len(line) == path.stat().st_size:
-                        _refuse_columns(row, name)
-                    yield f"{name}:{number}", row
+        if path.suffix == ".json" or start.startswith(b"["):
+            yield from _json_rows(path.read_bytes(), name)
+        elif start.startswith((b"{\n", b"{\r")):
+            raise InputError(f"{name}: holds rows of several lines; {_FIX}")
+        else:
+            yield from _lines(path, name)
+
+
+def _lines(path: Path, name: str) -> Iterator[tuple[str, Any]]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                place = f"{name}:{number}"
+                row = _parse_json(place, line)
+                if len(line) == path.stat().st_size:
+                    _refuse_columns(row, name)
+                yield place, row
 
 
 def _json_rows(data: bytes, name: str) -> Iterator[tuple[str, Any]]:
@@ -166,32 +174,39 @@ def _json_rows(data: bytes, name: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, BadRow):
         raise InputError(f"{value}; {_FIX}")
     _refuse_columns(value, name)
-    # The older form of SWE-bench: instance id → row.
-    if (
-        isinstance(value, dict)
-        and "instance_id" not in value
-        and isinstance(next(iter(value.values()), None), dict)
-    ):
-        for key, row in value.items():
-            yield f"{name}[{key!r}]", {"instance_id": key, **row} if isinstance(row, dict) else row
-        return
-    rows = value if isinstance(value, list) else [value]
-    yield from ((f"{name}[{index}]", row) for index, row in enumerate(rows))
+    if isinstance(value, list):
+        rows: Iterable[tuple[Any, Any]] = enumerate(value)
+    elif _is_by_instance(value):
+        rows = value.items()
+    else:
+        rows = [(0, value)]
+    for key, row in rows:
+        has_name = isinstance(key, str) and isinstance(row, dict)
+        yield f"{name}[{key!r}]", {"instance_id": key, **row} if has_name else row
+
+
+def _is_by_instance(value: Any) -> bool:
+    """Return whether a file has the older form of SWE-bench: instance id → row."""
+    if not isinstance(value, dict) or "instance_id" in value:
+        return False
+    return isinstance(next(iter(value.values()), None), dict)
 
 
 def _refuse_columns(value: Any, name: str) -> None:
-    """Refuse a file whose only value is a table by columns, as `DataFrame.to_json` writes one by default."""
+    """Refuse a table by columns, as `DataFrame.to_json` writes by default."""
+    if _is_table(value):
+        fix = 'save it with `df.to_json(FILE, orient="records")`'
+        raise InputError(f"{name}: holds columns, not rows; {fix}")
+
+
+def _is_table(value: Any) -> bool:
     if isinstance(value, list):
-        is_table = bool(value) and all(isinstance(row, list) for row in value)
-    elif isinstance(value, dict) and not value.keys().isdisjoint(_FIELDS):
-        is_table = _are_columns(list(value.values()))
-    else:
-        is_table = isinstance(value, dict) and isinstance(value.get("data"), list)
-        is_table = is_table and ("columns" in value or "schema" in value)
-    if is_table:
-        raise InputError(
-            f'{name}: holds columns, not rows; save it with `df.to_json(FILE, orient="records")`'
-        )
+        return bool(value) and all(isinstance(row, list) for row in value)
+    if not isinstance(value, dict):
+        return False
+    if not value.keys().isdisjoint(_FIELDS):
+        return _are_columns(list(value.values()))
+    return isinstance(value.get("data"), list) and ("columns" in value or "schema" in value)
 
 
 def _are_columns(values: Sequence[Any]) -> bool:
@@ -207,12 +222,8 @@ def _parse_json(place: str, data: bytes) -> Any:
     except UnicodeDecodeError as error:
         return BadRow(place, f"not UTF-8 (byte {error.start})")
     except json.JSONDecodeError as error:
-        where = (
-            f"line {error.lineno}, column {error.colno}"
-            if "\n" in error.doc
-            else f"column {error.colno}"
-        )
-        return BadRow(place, f"not JSON: {error.msg} ({where})")
+        line = f"line {error.lineno}, " if "\n" in error.doc else ""
+        return BadRow(place, f"not JSON: {error.msg} ({line}column {error.colno})")
     except ValueError as error:
         return BadRow(place, f"not JSON: {error}")
     except RecursionError:
@@ -220,7 +231,7 @@ def _parse_json(place: str, data: bytes) -> Any:
 
 
 def json_object(pairs: Sequence[tuple[str, Any]]) -> Any:
-    """Return an object; a BadRow in its place if a key stands twice, because either value may be meant."""
+    """Return an object; a BadRow if a key stands twice, because either value may be meant."""
     content = dict(pairs)
     if len(content) == len(pairs):
         return content
@@ -233,21 +244,17 @@ def _parquet_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
 
     number = 0
     try:
-        # Not in threads: an Arrow thread that releases memory during Python's shutdown crashes the process.
-        # An open file, because a name with a colon is read as an address.
-        with (
-            path.open("rb") as opened,
-            pyarrow.parquet.ParquetFile(opened, pre_buffer=False) as file,
-        ):
+        # Not in threads: an Arrow thread that releases memory during Python's shutdown crashes the
+        # process. An open file, because a name with a colon is read as an address.
+        with path.open("rb") as data, pyarrow.parquet.ParquetFile(data, pre_buffer=False) as file:
             for batch in file.iter_batches(16, use_threads=False):
                 batch.validate()
                 for row in batch.to_pylist():
                     number += 1
                     yield f"{name} row {number}", row
     except Exception as error:  # a damaged file may raise anything
-        raise InputError(
-            f"{name}: not readable as Parquet ({error_line(error)}; after row {number})"
-        ) from error
+        problem = f"not readable as Parquet ({error_line(error)}; after row {number})"
+        raise InputError(f"{name}: {problem}") from error
 
 
 def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
@@ -255,27 +262,27 @@ def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
     from lmrbench_data.base.hub_client import hub_errors
 
     with hub_errors(f"predictions {source!r}: no such file here; on the Hub"):
-        folder = _hub_folder(*source.partition("@")[::2])
-    paths = sorted(
-        path for path in folder.rglob("*") if path.name.endswith(ON_HUB) and path.is_file()
-    )
+        name, _, revision = source.partition("@")
+        folder = _hub_folder(name, revision)
+    paths = [path for path in folder.rglob("*") if path.name.endswith(ON_HUB) and path.is_file()]
     if not paths:
-        raise InputError(
-            f"predictions {source!r}: the Hub dataset holds no .jsonl or .parquet file"
-        )
-    for path in paths:
+        problem = "the Hub dataset holds no .jsonl or .parquet file"
+        raise InputError(f"predictions {source!r}: {problem}")
+    for path in sorted(paths):
         yield from _file_rows(path, f"{source}/{path.relative_to(folder).as_posix()}")
 
 
 def _hub_folder(name: str, revision: str) -> Path:
     """Return the folder of a repository's prediction files in the client's cache.
 
-    Without the Hub, what never changes may come from there, as in `loader`; offline, whatever was asked for.
+    Without the Hub, what never changes may come from there, as in `loader`; offline, whatever was
+    asked for.
     """
     from huggingface_hub import HfApi, constants, errors, snapshot_download
 
     if not (constants.HF_HUB_OFFLINE or PINNED.fullmatch(revision)):
-        # A download on its own would wait long for a Hub that does not answer, and then take an old commit.
+        # A download on its own would wait long for a Hub that does not answer, and then take an old
+        # commit.
         HfApi().dataset_info(name, revision=revision or None, timeout=hub_timeout())
     patterns = [f"*{end}" for end in ON_HUB]
     try:

@@ -1,11 +1,14 @@
 """Put the functions that a model's answer defines into the masked files.
 
-Models answer with prose, fences, imports, helpers, a class around the method, or an indented method. All of these are
-accepted, but nothing is guessed: an answer without exactly one definition of the goal function is malformed. The answer
-to a method has a block of code for each file. A block names its file in its first line, `# file: PATH`, or in the line
-above it; a block without a file belongs to the file whose functions it defines.
+Models answer with prose, fences, imports, helpers, a class around the method, or an indented
+method. All of these are accepted, but nothing is guessed: an answer without exactly one definition
+of the goal function is malformed. The answer to a method has a block of code for each file. A block
+names its file in its first line, `# file: PATH`, or in the line above it; a block without a file
+belongs to the file whose functions it defines.
 """
 
+import ast
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -28,71 +31,87 @@ class Spliced(NamedTuple):
 def splice_function(
     masked: Mapping[str, str], goal_function: str, answer: str, is_cut: bool = False
 ) -> Spliced:
-    """Replace the goal function in the masked goal file by the one in the answer (see `splice_code`).
+    """Replace the goal function in the masked goal file by the one in the answer.
 
     Args:
         masked: path → text of the goal file.
-        is_cut: whether the reply was cut at the token limit; it then has to hold all functions before the cut.
+        is_cut: whether the reply was cut at the token limit; it then has to hold all functions
+            before the cut.
 
     Raises:
-        MalformedAnswerError: no definition of the goal function, more than one, a syntax error, or an encoding other
-            than UTF-8.
+        MalformedAnswerError: no definition of the goal function, more than one, a syntax error, or
+            an encoding other than UTF-8.
     """
     [(path, text)] = masked.items()
     blocks = read_blocks(answer, [goal_function], lambda tree: defines(tree, goal_function), is_cut)
     number = max(block.number for block in blocks if block.defines)
-    codes, *notes = join_blocks(blocks, [number])
+    codes, left_out = join_blocks(blocks, [number])
     code, demo = without_demo(codes[number], text)
-    return Spliced(
-        {path: splice_code(text, goal_function, code)}, "; ".join(filter(None, [*notes, demo]))
-    )
+    note = "; ".join(filter(None, [left_out, demo]))
+    return Spliced({path: splice_code(text, goal_function, code)}, note)
 
 
 def splice_method(
     masked: Mapping[str, str], goals: Mapping[str, Sequence[str]], answer: str, is_cut: bool = False
 ) -> Spliced:
-    """Put the functions that an answer defines into the masked goal files; functions that it lacks stay masked.
+    """Put the functions that an answer defines into the masked goal files; the others stay masked.
 
-    If an answer defines a function more than once, the last definition counts. Imports, helpers and constants of a
-    block go with its functions, as in `splice_reply`. A block that has all of a goal file replaces the file.
+    If an answer defines a function more than once, the last definition counts. Imports, helpers and
+    constants of a block go with its functions, as in `splice_reply`. A block that has all of a goal
+    file replaces the file.
 
     Args:
         masked, is_cut: as in `splice_function`.
         goals: path → qualified names of the functions to write.
 
     Raises:
-        MalformedAnswerError: it defines none of the functions, or one of them cannot be put into its file.
+        MalformedAnswerError: it defines none of the functions, or one of them does not fit.
     """
-    places = [(path, name) for path, names in goals.items() for name in names]
+    functions = list(itertools.chain(*goals.values()))
     blocks = read_blocks(
         answer,
-        [name for _, name in places],
-        lambda tree: any(defines(tree, name, goals[path]) for path, name in places),
+        functions,
+        lambda tree: any(_defines_any(tree, names) for names in goals.values()),
         is_cut,
     )
-    chosen: dict[tuple[int, str], list[str]] = {}
-    for path, name in places:
-        if numbers := [block.number for block in blocks if _has(block, path, name, goals)]:
-            chosen.setdefault((numbers[-1], path), []).append(name)
+    chosen = _choose_blocks(blocks, goals)
     if not chosen:
         raise MalformedAnswerError("no definition of any of the masked functions in the answer")
-    if is_cut and sum(map(len, chosen.values())) < len(places):
+    if is_cut and sum(map(len, chosen.values())) < len(functions):
         raise MalformedAnswerError("the reply was cut off before its last function")
-    codes, *notes = join_blocks(blocks, [number for number, _ in chosen])
+    codes, left_out = join_blocks(blocks, [number for number, _ in chosen])
     files = dict(masked)
+    notes = {left_out: None}
     for (number, path), names in chosen.items():
         try:
-            is_whole = len(names) == len(goals[path]) and covers(codes[number], masked[path])
             code, demo = without_demo(codes[number], masked[path])
-            notes += [demo] if demo and demo not in notes else []
+            is_whole = len(names) == len(goals[path]) and covers(codes[number], masked[path])
             files[path] = code if is_whole else splice_reply(files[path], names, code, goals[path])
         except SourceError as error:
             raise MalformedAnswerError(f"{path}: {error}") from None
+        notes[demo] = None
     return Spliced(files, "; ".join(filter(None, notes)))
 
 
+def _defines_any(tree: ast.Module, names: Sequence[str]) -> bool:
+    return any(defines(tree, name, names) for name in names)
+
+
+def _choose_blocks(
+    blocks: Sequence[Block], goals: Mapping[str, Sequence[str]]
+) -> dict[tuple[int, str], list[str]]:
+    """Return (block, file) → functions: each function comes from the last block that has it."""
+    chosen: dict[tuple[int, str], list[str]] = {}
+    for path, names in goals.items():
+        for name in names:
+            numbers = [block.number for block in blocks if _has(block, path, name, goals)]
+            if numbers:
+                chosen.setdefault((numbers[-1], path), []).append(name)
+    return chosen
+
+
 def check_goal_file(path: str, source: str, goal_functions: Sequence[str]) -> None:
-    """Raise MalformedAnswerError unless a complete goal file can be parsed and defines each goal function once."""
+    """Raise MalformedAnswerError unless a goal file parses and defines each goal function once."""
     try:
         for name in goal_functions:
             find_function(source, name)
@@ -101,18 +120,23 @@ def check_goal_file(path: str, source: str, goal_functions: Sequence[str]) -> No
 
 
 def _file_of(block: Block, goals: Mapping[str, Sequence[str]]) -> str:
-    """Return the goal file that the first line of a block or the line above it names; empty if neither does."""
+    """Return the goal file that a block's first line or the line above it names; "" if neither."""
     for line in (block.code.partition("\n")[0], block.above):
-        named = [
+        paths = [
             path for path in goals if re.search(rf"(?<![\w/.-]){re.escape(path)}(?![\w/])", line)
         ]
-        if named:
-            return max(named, key=len)
+        if paths:
+            return max(paths, key=len)
     return ""
 
 
 def _has(block: Block, path: str, name: str, goals: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether a block defines a function of a file, which it names or which alone has such a function."""
-    elsewhere = any(name in names for other, names in goals.items() if other != path)
-    fits = _file_of(block, goals) in ([path] if elsewhere else [path, ""])
-    return fits and block.tree is not None and defines(block.tree, name, goals[path])
+    """Return whether a block defines a function of a file.
+
+    The block names the file, or no other file has such a function.
+    """
+    is_elsewhere = any(name in names for other, names in goals.items() if other != path)
+    file = _file_of(block, goals)
+    if file != path and (file or is_elsewhere):
+        return False
+    return block.tree is not None and defines(block.tree, name, goals[path])

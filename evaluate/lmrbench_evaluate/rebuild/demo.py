@@ -1,8 +1,7 @@
-"""Leave out the demo below an answer: below the last definition, what names things stays, and what runs goes."""
+"""Leave out the demo below an answer."""
 
 import ast
 import builtins
-from collections.abc import Iterator
 
 from lmrbench_data.base.source import FunctionNode, parse, split_lines
 from lmrbench_data.base.text import plural
@@ -13,50 +12,47 @@ _NAMING = ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign | ast.If | as
 def without_demo(code: str, file: str) -> tuple[str, str]:
     """Return code that parses without its demo, and a note on what was left out.
 
-    Imports stay, assignments that call nothing and read nothing of the demo, and statements of the masked file.
+    The demo starts with the first statement below the last definition that does more than name
+    things. Statements of the masked file are never part of it.
     """
-    tree, in_file = parse(code), set(map(ast.dump, parse(file).body))
-    last = max(
-        (number for number, node in enumerate(tree.body) if _defines(node)), default=len(tree.body)
-    )
-    below = tree.body[last + 1 :]
-    kept, of_demo = list[ast.stmt](), set[str]()
+    body = parse(code).body
+    last = max((number for number, node in enumerate(body) if _defines(node)), default=len(body))
+    below = body[last + 1 :]
+    statements = {ast.dump(node) for node in parse(file).body}
+    remaining = []
+    is_demo = False
     for node in below:
-        replaces_builtin = not set(_names(node, ast.Store)).isdisjoint(dir(builtins))
-        reads_demo = not of_demo.isdisjoint(_names(node, ast.Load))
-        if ast.dump(node) in in_file or (
-            _only_names(node) and not replaces_builtin and not reads_demo
-        ):
-            kept.append(node)
+        if ast.dump(node) in statements:
+            remaining.append(node)
+        elif is_demo or not _only_names(node):
+            is_demo = True
         else:
-            of_demo.update(_names(node, ast.Store))
-    if len(kept) == len(below):
+            remaining.append(node)
+    if len(remaining) == len(below):
         return code, ""
-    above = "".join(split_lines(code)[: tree.body[last].end_lineno])
-    note = f"left out below the last definition: {plural(len(below) - len(kept), 'statement')}"
-    return above + "".join(f"{ast.unparse(node)}\n" for node in kept), note
+    above = "".join(split_lines(code)[: body[last].end_lineno])
+    left_out = plural(len(below) - len(remaining), "statement")
+    note = f"left out below the last definition: {left_out}"
+    return above + "".join(f"{ast.unparse(node)}\n" for node in remaining), note
 
 
 def _defines(node: ast.stmt) -> bool:
-    """Return whether a statement defines something, or chooses what to define, but not below `if __name__ == ...`."""
-    parts = list(ast.walk(node)) if isinstance(node, ast.If | ast.Try) else [node]
-    is_definition = any(isinstance(part, FunctionNode | ast.ClassDef) for part in parts)
-    return is_definition and "__name__" not in _names(node, ast.Load)
+    """Return whether a statement defines something, but not below `if __name__ == ...`."""
+    is_choice = isinstance(node, ast.If | ast.Try)
+    if is_choice and any(getattr(part, "id", "") == "__name__" for part in ast.walk(node)):
+        return False
+    parts = ast.walk(node) if is_choice else [node]
+    return any(isinstance(part, FunctionNode | ast.ClassDef) for part in parts)
 
 
 def _only_names(node: ast.stmt) -> bool:
-    """Return whether a statement does nothing but name things; calls do more."""
-    parts = list(ast.walk(node))
-    has_call = any(isinstance(part, ast.Call | ast.Await) for part in parts)
-    return not has_call and all(
-        isinstance(part, _NAMING) for part in parts if isinstance(part, ast.stmt)
-    )
-
-
-def _names(node: ast.stmt, context: type[ast.expr_context]) -> Iterator[str]:
-    """Yield the names that a statement reads (`ast.Load`) or binds (`ast.Store`)."""
-    return (
-        part.id
-        for part in ast.walk(node)
-        if isinstance(part, ast.Name) and isinstance(part.ctx, context)
-    )
+    """Return whether a statement calls nothing and names things, other than Python's builtins."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call | ast.Await):
+            return False
+        if isinstance(part, ast.stmt) and not isinstance(part, _NAMING):
+            return False
+        is_stored = isinstance(getattr(part, "ctx", None), ast.Store)
+        if is_stored and hasattr(builtins, getattr(part, "id", "")):
+            return False
+    return True

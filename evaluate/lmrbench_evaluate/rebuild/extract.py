@@ -1,13 +1,15 @@
 """Find the Python code in a model's answer: between fences or between prose, indented or not.
 
-One rule holds for all answers: of the blocks that parse, the last one that defines a function at its top level is the
-answer for this function. Blocks of imports, definitions and constants before it belong to it; others are left out.
+One rule holds for all answers: of the blocks that parse, the last one that defines a function at
+its top level is the answer for this function. Blocks of imports, definitions and constants before
+it belong to it; others are left out.
 """
 
 import ast
 import itertools
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, get_args
 
 from lmrbench_data.base.source import (
@@ -30,48 +32,44 @@ _CODE_START = re.compile(
     r"|import[ \t]+[\w.]+[ \t]*(?:$|[,;#\\]|as\b)|from[ \t]+[\w.]+[ \t]+import\b)",
     re.MULTILINE,
 )
-#: Each costs up to the parse of a whole reply; replies of looping models have thousands of places to try.
+#: Each try may parse a whole reply; replies of looping models have thousands of places to try.
 _TRIES = 8
+_FUNCTIONS = get_args(FunctionNode)
 #: Statements of a block that goes with the answer behind it.
-_SUPPORT = (
-    *get_args(FunctionNode),
-    ast.ClassDef,
-    ast.Import,
-    ast.ImportFrom,
-    ast.Assign,
-    ast.AnnAssign,
-)
+_SUPPORT = (*_FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 _MEMBERS = (*_SUPPORT, ast.Expr)
 
 
 class Block(NamedTuple):
     """A piece of code of an answer."""
 
-    number: int
-    """Its place among the blocks, from 1."""
-    above: str
-    """The line of prose above its fence."""
     code: str
     """It ends in LF; an indented method without a class has a class named WRAPPER around it."""
-    tree: ast.Module | None
-    """None if it does not parse."""
-    defines: bool
-    """Whether it defines a goal function at its top level."""
     span: Span
     """Where it stands in the reply, with its fences; empty if that is not known."""
-    is_closed: bool = False
-    """Whether it stands between two fences."""
+    tree: ast.Module | None = None
+    """None if it does not parse."""
     reason: str = ""
     """The reason why it does not parse."""
+    defines: bool = False
+    """Whether it defines a goal function at its top level."""
+    is_closed: bool = False
+    """Whether it stands between two fences."""
+    above: str = ""
+    """The line of prose above its fence."""
+    number: int = 1
+    """Its place among the blocks, from 1."""
 
     @property
     def is_support(self) -> bool:
         """Whether it holds nothing but imports, definitions and constants."""
-        return self.tree is not None and all(
-            isinstance(node, _SUPPORT)
-            or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-            for node in self.tree.body
-        )
+        if self.tree is None:
+            return False
+        return all(isinstance(node, _SUPPORT) or _is_text(node) for node in self.tree.body)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def read_blocks(
@@ -82,33 +80,33 @@ def read_blocks(
     Args:
         goals: names of the goal functions.
         defines: tells whether code defines a goal function at its top level.
-        is_cut: whether the reply was cut off: only what stands before the end of its last closed block counts.
+        is_cut: whether the reply was cut off: only what stands before the end of its last closed
+            block counts.
 
     Raises:
-        MalformedAnswerError: none does, or a cut reply ends in thoughts or behind the beginning of a goal function.
+        MalformedAnswerError: none does, or a cut reply ends in thoughts or behind the beginning of
+            a goal function.
     """
-    text, mention = re.sub(r"\r\n?", "\n", answer.removeprefix("\ufeff")), _mention(goals)
+    text = re.sub(r"\r\n?", "\n", answer.removeprefix("\ufeff"))
+    mention = _mention(goals)
     which = repr(min(goals)) if len(goals) == 1 else "any of the masked functions"
     if not mention.search(text):
         raise MalformedAnswerError(f"no definition of {which} in the answer")
-    blocks = _read_reply(text, mention, defines)
-    reply = without_thoughts(
-        text, mention, [block.span for block in blocks if block.tree], is_cut=is_cut
-    )
+    reader = _Reader(mention, defines)
+    blocks = reader.read(text)
+    code = [block.span for block in blocks if block.tree]
+    reply = without_thoughts(text, mention, code, is_cut=is_cut)
     if reply != text:
-        blocks = _read_reply(reply, mention, defines)
+        blocks = reader.read(reply)
     if is_cut:
-        end = max((block.span[1] for block in blocks if block.is_closed), default=0)
-        if not end or mention.search(reply, end):
-            raise MalformedAnswerError("the reply was cut off before the answer ended")
-        blocks = [block for block in blocks if block.span[1] <= end]
+        blocks = _before_cut(blocks, reply, mention)
     if any(block.defines for block in blocks):
         return blocks
     reasons = [block.reason for block in blocks if block.reason and mention.search(block.code)]
+    if reasons:
+        raise MalformedAnswerError(reasons[-1])
     where = "at the top level" if mention.search(reply) else "outside of its thoughts"
-    raise MalformedAnswerError(
-        reasons[-1] if reasons else f"no definition of {which} {where} in the answer"
-    )
+    raise MalformedAnswerError(f"no definition of {which} {where} in the answer")
 
 
 def _mention(goals: Collection[str]) -> re.Pattern[str]:
@@ -120,85 +118,132 @@ def _mention(goals: Collection[str]) -> re.Pattern[str]:
     )
 
 
+def _before_cut(blocks: list[Block], reply: str, mention: re.Pattern[str]) -> list[Block]:
+    """Return the complete blocks of a cut reply."""
+    end = max((block.span[1] for block in blocks if block.is_closed), default=0)
+    if not end or mention.search(reply, end):
+        raise MalformedAnswerError("the reply was cut off before the answer ended")
+    return [block for block in blocks if block.span[1] <= end]
+
+
 def join_blocks(blocks: Sequence[Block], chosen: Collection[int]) -> tuple[dict[int, str], str]:
-    """Return number → code of the chosen blocks with the support before each, and a note on the blocks left out."""
-    codes, waiting, left_out = {}, list[Block](), list[str]()
+    """Join the chosen blocks with the support before each.
+
+    Returns:
+        Number → code of the chosen blocks, and a note on the blocks left out.
+    """
+    codes: dict[int, str] = {}
+    support: list[str] = []
+    left_out = []
     for block in blocks:
         if block.number in chosen:
-            codes[block.number] = "\n".join(piece.code for piece in (*waiting, block))
-            waiting = []
-        elif block.number > max(chosen):
-            left_out.append(f"{block.number} (follows the answer)")
-        elif block.tree is None:
-            left_out.append(f"{block.number} (does not parse)")
-        elif block.defines:
-            left_out.append(f"{block.number} (an earlier version)")
-        elif block.is_support:
-            waiting.append(block)
+            codes[block.number] = "\n".join([*support, block.code])
+            support = []
+            continue
+        reason = _reason_to_leave_out(block, max(chosen))
+        if reason:
+            left_out.append(f"{block.number} ({reason})")
         else:
-            left_out.append(f"{block.number} (not only imports, definitions and constants)")
+            support.append(block.code)
     return codes, f"blocks left out of the answer: {join_names(left_out, 10)}" if left_out else ""
 
 
-def _read_reply(
-    text: str, mention: re.Pattern[str], defines: Callable[[ast.Module], bool]
-) -> list[Block]:
-    """Read all code of a reply: fenced blocks as CommonMark reads them, and goal functions that stand between them."""
-    whole = _read_block(defines, (0, len(text)), text)
-    if whole.tree:
-        return [whole]
-    lines = split_lines(text)
-    starts = [0, *itertools.accumulate(map(len, lines))]
-    blocks, line, gap = list[Block](), 0, 0
-    while line < len(lines):
-        fence = _FENCE.match(without_tokens(lines[line]))
-        if not fence:
-            line += 1
-            continue
-        prose = text[starts[gap] : starts[line]]
-        blocks += _read_prose(prose, starts[gap], mention, defines)
-        above = without_tokens(prose).rstrip().rpartition("\n")[2].strip()
-        block, gap = _read_fenced(lines, starts, line, fence, defines)
-        if block.tree is None and not block.is_closed:
-            blocks += _read_prose(text[starts[line + 1] :], starts[line + 1], mention, defines) or [
-                block
-            ]
-        else:
-            blocks.append(block._replace(above=above))
-        line = gap
-    blocks += _read_prose(text[starts[gap] :], starts[gap], mention, defines)
-    return [block._replace(number=number) for number, block in enumerate(blocks, start=1)]
+def _reason_to_leave_out(block: Block, last: int) -> str:
+    """Return why a block does not belong to the next chosen one; empty if it does."""
+    if block.number > last:
+        return "follows the answer"
+    if block.tree is None:
+        return "does not parse"
+    if block.defines:
+        return "an earlier version"
+    return "" if block.is_support else "not only imports, definitions and constants"
 
 
-def _read_fenced(
-    lines: list[str],
-    starts: list[int],
-    first: int,
-    fence: re.Match[str],
-    defines: Callable[[ast.Module], bool],
-) -> tuple[Block, int]:
-    """Read the block that a fence opens, up to its first closing fence outside of strings; return the line behind it.
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the code of replies."""
 
-    A block that is not closed ends with the reply.
-    """
-    candidates = list[tuple[Block, int]]()
-    for line in range(first + 1, len(lines)):
-        if _closes(fence, lines[line]):
-            span = starts[first], starts[line + 1]
-            block = _read_block(defines, span, "".join(lines[first + 1 : line]))._replace(
-                is_closed=True
-            )
-            candidates.append((block, line + 1))
-            if (
-                block.tree
-                or "unterminated triple-quoted" not in block.reason
-                or len(candidates) == _TRIES
-            ):
+    mention: re.Pattern[str]
+    """Matches the first line of a goal function."""
+    defines: Callable[[ast.Module], bool]
+
+    def read(self, text: str) -> list[Block]:
+        """Read fenced blocks as CommonMark does, and goal functions that stand between them."""
+        whole = self._block(text, (0, len(text)))
+        if whole.tree:
+            return [whole]
+        lines = split_lines(text)
+        starts = [0, *itertools.accumulate(map(len, lines))]
+        blocks: list[Block] = []
+        end = 0  # the line behind the last block
+        for number, line in enumerate(lines):
+            fence = _FENCE.match(without_tokens(line)) if number >= end else None
+            if not fence:
+                continue
+            prose = text[starts[end] : starts[number]]
+            blocks += self._prose(prose, starts[end])
+            block, end = self._fenced(lines, starts, number, fence)
+            behind = starts[number + 1]
+            if block.tree is None and not block.is_closed:
+                blocks += self._prose(text[behind:], behind) or [block]
+            else:
+                above = without_tokens(prose).rstrip().rpartition("\n")[2].strip()
+                blocks.append(block._replace(above=above))
+        blocks += self._prose(text[starts[end] :], starts[end])
+        return [block._replace(number=number) for number, block in enumerate(blocks, start=1)]
+
+    def _fenced(
+        self, lines: list[str], starts: list[int], first: int, fence: re.Match[str]
+    ) -> tuple[Block, int]:
+        """Read the block that a fence opens; return it and the line behind it.
+
+        It ends at its first closing fence outside of strings, or else with the reply.
+        """
+        candidates: list[tuple[Block, int]] = []
+        for number in range(first + 1, len(lines)):
+            if not _closes(fence, lines[number]):
+                continue
+            span = starts[first], starts[number + 1]
+            block = self._block("".join(lines[first + 1 : number]), span)
+            candidates.append((block._replace(is_closed=True), number + 1))
+            is_in_string = "unterminated triple-quoted" in block.reason
+            if not is_in_string or len(candidates) == _TRIES:
                 break
-    if not candidates:
-        span = starts[first], starts[-1]
-        return _read_block(defines, span, "".join(lines[first + 1 :])), len(lines)
-    return candidates[-1] if candidates[-1][0].tree else candidates[0]
+        if not candidates:
+            block = self._block("".join(lines[first + 1 :]), (starts[first], starts[-1]))
+            return block, len(lines)
+        last_block, _ = candidates[-1]
+        return candidates[-1] if last_block.tree else candidates[0]
+
+    def _block(self, text: str, span: Span) -> Block:
+        """Read a block, if need be without the marks of chat templates."""
+        reason = ""
+        for version in dict.fromkeys([text, without_tokens(text)]):
+            try:
+                code, tree = _parse(version)
+            except SourceError as error:
+                reason = str(error)
+            else:
+                return Block(code, span, tree, defines=self.defines(tree))
+        return Block(text, span, reason=reason)
+
+    def _prose(self, text: str, start: int) -> list[Block]:
+        """Read the goal functions of a text without fences, which stands at `start` in the reply.
+
+        It is code, or it has pieces of code, each of which starts at some line.
+        """
+        if not self.mention.search(text):
+            return []
+        whole = self._block(text, (start, start + len(text)))
+        if whole.tree:
+            return [whole]
+        clean = without_tokens(text)
+        blocks = []
+        for code, tree, first, end in _pieces(clean, self.mention):
+            span = (start + first, start + end) if clean == text else (start, start)
+            if self.defines(tree):
+                blocks.append(Block(code, span, tree, defines=True))
+        return blocks or [whole]
 
 
 def _closes(fence: re.Match[str], line: str) -> bool:
@@ -210,17 +255,12 @@ def _closes(fence: re.Match[str], line: str) -> bool:
     return mark[2].startswith(fence[2]) and len(mark[1]) <= len(fence[1]) + 3
 
 
-def _read_block(defines: Callable[[ast.Module], bool], span: Span, text: str) -> Block:
-    """Read a block, if need be without the marks of chat templates."""
-    reason = ""
-    for version in dict.fromkeys([text, without_tokens(text)]):
-        try:
-            code, tree = _parse(version)
-        except SourceError as error:
-            reason = str(error)
-        else:
-            return Block(1, "", code, tree, defines(tree), span)
-    return Block(1, "", text, None, False, span, reason=reason)
+def without_tokens(text: str) -> str:
+    """Remove the marks of chat templates at the starts and ends of lines."""
+    return _TOKENS.sub(lambda run: "" if run["start"] or run["end"] is not None else run[0], text)
+
+
+# --- code that may be indented, or followed by prose ----------------------------------------------
 
 
 def _parse(text: str) -> tuple[str, ast.Module]:
@@ -229,101 +269,73 @@ def _parse(text: str) -> tuple[str, ast.Module]:
     try:
         return code, parse(code)
     except SourceError as error:
-        reason = error
-    lines, line = split_lines(code), reason.line
+        problem = error
+    lines = split_lines(code)
+    line = problem.line
     if line is None or not indentation([*lines, ""], min(line, len(lines) + 1)):
-        raise reason
+        raise problem
     for variant, kinds in _wrapped(code, lines, line):
         try:
             tree = parse(variant)
         except SourceError as error:
             if error.line and error.line - 1 > line:  # its parser came further
                 line = error.line - 1
-                reason = SourceError(str(error).replace(f"line {error.line}", f"line {line}", 1))
-                reason.line = line
+                message = str(error).replace(f"line {error.line}", f"line {line}", 1)
+                problem = SourceError(message, line)
             continue
         # Other contents mean that it is not a class but a function with wrong indentation.
-        if all(
-            isinstance(item, kinds)
-            for node in wrappers(tree)
-            for item in (*node.body, *node.decorator_list)
-        ):
+        contents = [part for node in wrappers(tree) for part in node.body + node.decorator_list]
+        if all(isinstance(part, kinds) for part in contents):
             return variant, tree
-    raise reason
+    raise problem
 
 
 def _wrapped(
     code: str, lines: list[str], line: int
 ) -> Iterator[tuple[str, tuple[type[ast.AST], ...]]]:
-    """Yield code with a class around what is indented from a line on, and the kinds of statements in it."""
+    """Yield code with a class around what is indented, and the kinds of statements in the class."""
     wrapper = f"class {WRAPPER}:\n"
     if re.match(r"@|async\b|def\b", lines[0]):
         # The answer was stripped: its first line lost the indentation of the others.
-        yield wrapper + indentation(lines, line) + code, get_args(FunctionNode)
+        yield wrapper + indentation(lines, line) + code, _FUNCTIONS
     yield "".join([*lines[: line - 1], wrapper, *lines[line - 1 :]]), _MEMBERS
 
 
-def without_tokens(text: str) -> str:
-    """Remove the marks of chat templates at the starts and ends of lines."""
-    return _TOKENS.sub(lambda run: "" if run["start"] or run["end"] is not None else run[0], text)
-
-
-def _read_prose(
-    text: str, start: int, mention: re.Pattern[str], defines: Callable[[ast.Module], bool]
-) -> list[Block]:
-    """Read the goal functions of a text without fences, which stands at `start` in the reply.
-
-    It is code, or it has pieces of code that start at a line from which a piece with a goal function parses.
-    """
-    if not mention.search(text):
-        return []
-    whole = _read_block(defines, (start, start + len(text)), text)
-    if whole.tree:
-        return [whole]
-    clean = without_tokens(text)
-    pieces = [
-        Block(
-            1,
-            "",
-            code,
-            tree,
-            True,
-            (start + first, start + end) if clean == text else (start, start),
-        )
-        for code, tree, first, end in _pieces(clean, mention)
-        if defines(tree)
-    ]
-    return pieces or [whole]
-
-
 def _pieces(text: str, mention: re.Pattern[str]) -> Iterator[tuple[str, ast.Module, int, int]]:
-    """Yield pieces of prose that parse, with their starts and ends, up to the last that mentions a goal function."""
+    """Yield pieces of prose that parse, with their starts and ends.
+
+    None starts behind the last mention of a goal function.
+    """
     end = max((match.end() for match in mention.finditer(text)), default=0)
     starts = [match.start() for match in _CODE_START.finditer(text, 0, end)]
-    tries, position = 0, 0
+    tries = position = 0
     for number, start in enumerate(starts):
+        is_last = number >= len(starts) - _TRIES
         # A piece that ends before a start holds none of the code behind it.
-        if start >= position and (tries < _TRIES or number >= len(starts) - _TRIES):
-            tries += 1
-            code, tree, length = _longest_prefix(text[start:])
-            position = start + length
-            if tree:
-                yield code, tree, start, position
+        if start < position or (tries >= _TRIES and not is_last):
+            continue
+        tries += 1
+        code, tree, length = _longest_prefix(text[start:])
+        position = start + length
+        if tree:
+            yield code, tree, start, position
 
 
 def _longest_prefix(text: str) -> tuple[str, ast.Module | None, int]:
-    """Return the longest prefix of whole top-level statements that parses, and its length in the text.
+    """Return the longest prefix of whole statements that parses, and its length in the text.
 
     If none is found within some tries, return the length before which the text cannot be cut.
     """
     lines = split_lines(text)
     for _ in range(_TRIES):
         try:
-            return *_parse("".join(lines)), sum(map(len, lines))
+            code, tree = _parse("".join(lines))
         except SourceError as error:
             if error.line is None:
                 break
             end = min(error.line, len(lines)) - 1
+        else:
+            return code, tree, sum(map(len, lines))
         # Never inside a statement: an indented or blank line is not a place to cut.
         while end > 0 and lines[end][0] in " \t\f\n":
             end -= 1

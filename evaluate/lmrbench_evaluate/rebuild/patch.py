@@ -1,10 +1,11 @@
 """Apply a unified diff, as agents make it with git, to the files of a repository.
 
-By-products of running code are left out: caches, and new binary files that Python does not import. `git diff` shows
-them as "Binary files differ", which cannot be applied, and no test reaches them.
+By-products of running code are left out: caches, and new binary files that Python does not import.
+`git diff` shows them as "Binary files differ", which cannot be applied, and no test reaches them.
 """
 
 import glob
+import itertools
 import re
 import tempfile
 from collections.abc import Collection, Mapping
@@ -23,22 +24,24 @@ MAX_PATCHED_DEPTH = 32
 _CACHES = {".hypothesis", ".ipynb_checkpoints", ".cache", ".coverage", ".tox", ".nox"}
 #: Extensions of files that Python imports.
 IMPORTED = (".py", ".so", ".pyd", ".pth", ".zip", ".egg", ".whl")
-#: Options for a patch that git refuses. Models miscount lines, but recounting would read `--- a/next_file` as a removed
-#: line; editors cut blank lines at the end, and git wants context on both sides of a change.
+#: Options for a patch that git refuses. Models miscount lines, but recounting would read
+#: `--- a/next_file` as a removed line; editors cut blank lines at the end, and git wants context on
+#: both sides of a change.
 _LENIENT = ("--recount", "--unidiff-zero")
 
 
 def apply_patch(files: Mapping[str, File], patch: str, notes: list[str]) -> dict[str, File]:
-    """Apply a unified diff with `git apply`, in a temporary folder that contains only the repository.
+    """Apply a unified diff with `git apply`, in a temporary folder of the repository alone.
 
-    git refuses paths outside the folder and beyond symbolic links; links that a patch creates are refused here.
-    `.gitattributes` have no effect, not even those in the patch.
+    git refuses paths outside the folder and beyond symbolic links; links that a patch creates are
+    refused here. `.gitattributes` have no effect, not even those in the patch.
 
     Args:
         notes: receives a line for what was ignored, and for what was left out.
 
     Raises:
-        MalformedAnswerError: it does not apply, or leaves entries other than plain files of reasonable size.
+        MalformedAnswerError: it does not apply, or leaves entries other than plain files of
+            reasonable size.
         InfraError: git is missing, or the machine has no time for it.
     """
     if not patch.strip():
@@ -46,25 +49,28 @@ def apply_patch(files: Mapping[str, File], patch: str, notes: list[str]) -> dict
     with tempfile.TemporaryDirectory(prefix="lmrbench-patch-") as name:
         folder = Path(name).resolve() / "repo"
         empty_git_directory(folder.with_name("git"))
-        written, lines = _apply_or_repair(patch.removesuffix("\n") + "\n", files, folder)
-        notes += lines
-        if sum(path.lstat().st_size for path in folder.rglob("*")) > MAX_REPO_BYTES:
-            raise MalformedAnswerError(
-                f"the patch makes the repository larger than {MAX_REPO_BYTES} bytes"
-            )
-        try:
-            patched = read_tree(folder)
-        except LMRBenchError as error:
-            reason = f"the patch leaves entries other than plain files: {error}".replace(
-                str(folder), ""
-            )
-            raise MalformedAnswerError(reason) from error
+        written = _apply_or_repair(patch.removesuffix("\n") + "\n", files, folder, notes)
+        patched = _read_patched(folder)
     for name in patched.keys() & files.keys():
         if written[name] != files[name]:  # its carriage returns were left out
             data = patched[name].data
-            data = files[name].data if data == written[name].data else data.replace(b"\n", b"\r\n")
+            is_same = data == written[name].data
+            data = files[name].data if is_same else data.replace(b"\n", b"\r\n")
             patched[name] = patched[name]._replace(data=data)
     return patched
+
+
+def _read_patched(folder: Path) -> dict[str, File]:
+    """Read the files that a patch left."""
+    if sum(path.lstat().st_size for path in folder.rglob("*")) > MAX_REPO_BYTES:
+        reason = f"the patch makes the repository larger than {MAX_REPO_BYTES} bytes"
+        raise MalformedAnswerError(reason)
+    try:
+        return read_tree(folder)
+    except LMRBenchError as error:
+        problem = str(error).replace(str(folder), "")
+        reason = f"the patch leaves entries other than plain files: {problem}"
+        raise MalformedAnswerError(reason) from error
 
 
 def is_cache(name: str) -> bool:
@@ -74,92 +80,102 @@ def is_cache(name: str) -> bool:
 
 
 def _apply_or_repair(
-    patch: str, files: Mapping[str, File], folder: Path
-) -> tuple[Mapping[str, File], list[str]]:
-    """Write and patch the files, if need be without carriage returns; return what was written, and notes."""
+    patch: str, files: Mapping[str, File], folder: Path, notes: list[str]
+) -> Mapping[str, File]:
+    """Write and patch the files, if need be without carriage returns; return what was written."""
+    versions = [(patch, files, "")]
     unix_patch = re.sub(r"\r+(?=\n)", "", patch)
-    unix_files = {
-        name: file._replace(data=file.data.replace(b"\r\n", b"\n")) for name, file in files.items()
-    }
-    versions: list[tuple[str, Mapping[str, File], list[str]]] = [(patch, files, [])]
+    unix_files = {name: _with_line_feeds(file) for name, file in files.items()}
     if unix_patch != patch or unix_files != files:
-        versions.append((unix_patch, unix_files, ["carriage returns"]))
+        versions.append((unix_patch, unix_files, "carriage returns"))
     reason = ""
-    for options, lenience in (((), []), (_LENIENT, ["line counts and missing context"])):
-        for version, written, ignored in versions:
-            write_files(written, folder)
-            try:
-                left_out = _apply(version, files, folder, *options)
-            except GitLimitError as error:
-                raise MalformedAnswerError(f"git needs {error.reason} to apply the patch") from None
-            except GitError as error:
-                reason = reason or error.reason
-            except LoadError as error:
-                reason = reason or str(error)
-            else:
-                ignored += lenience
-                return written, [
-                    *([f"ignored in the patch: {', '.join(ignored)}"] if ignored else []),
-                    *left_out,
-                ]
+    for options, (version, written, ignored) in itertools.product(((), _LENIENT), versions):
+        write_files(written, folder)
+        try:
+            left_out = _apply(version, files, folder, *options)
+        except GitLimitError as error:
+            raise MalformedAnswerError(f"git needs {error.reason} to apply the patch") from None
+        except (GitError, LoadError) as error:
+            reason = reason or (error.reason if isinstance(error, GitError) else str(error))
+            continue
+        lenience = "line counts and missing context" if options else ""
+        if ignored or lenience:
+            notes.append(f"ignored in the patch: {', '.join(filter(None, (ignored, lenience)))}")
+        notes += left_out
+        return written
     raise MalformedAnswerError(f"the patch does not apply: {reason}")
 
 
+def _with_line_feeds(file: File) -> File:
+    return file._replace(data=file.data.replace(b"\r\n", b"\n"))
+
+
 def _apply(patch: str, files: Collection[str], folder: Path, *options: str) -> list[str]:
-    """Apply a patch as a whole or not at all; return a line that names what was left out, if anything was.
+    """Apply a patch as a whole or not at all; return a line on what was left out, if anything was.
 
     Raises:
         GitError: git refuses it.
-        LoadError: it touches a name that no file may have. Such names are refused before git applies anything, because
-            `--exclude` would not match them.
+        LoadError: it touches a name that no file may have. Such names are refused before git
+            applies anything, because `--exclude` would not match them.
     """
     arguments = ("apply", "--whitespace=nowarn", f"-p{_strip(patch, files)}", *options)
 
     def git(*more: str) -> bytes:
-        return run_git(
-            folder, *arguments, *more, "-", stdin=patch.encode(), directory=folder.with_name("git")
-        )
+        directory = folder.with_name("git")
+        return run_git(folder, *arguments, *more, "-", stdin=patch.encode(), directory=directory)
 
-    names: dict[str, bool] = {}
-    for entry in filter(None, git("--numstat", "-z").split(b"\0")):
-        # Bytes that are not UTF-8 become surrogates, which `check_path` refuses.
-        added, _, name = entry.decode("utf-8", "surrogateescape").split("\t", 2)
-        # A later part of the patch may change as text what an earlier one makes from a binary delta.
-        names[name] = added == "-" or names.get(name, False)
+    names = _touched(git("--numstat", "-z"))
     if len(names) > MAX_PATCHED_FILES:
-        raise MalformedAnswerError(
-            f"the patch touches {len(names)} files, more than {MAX_PATCHED_FILES}"
-        )
+        count = f"{len(names)} files, more than {MAX_PATCHED_FILES}"
+        raise MalformedAnswerError(f"the patch touches {count}")
     for name in names:
         check_path(name)
-    if deep := next((name for name in names if name.count("/") > MAX_PATCHED_DEPTH), None):
-        raise MalformedAnswerError(
-            f"the patch creates more than {MAX_PATCHED_DEPTH} nested folders ({deep[:60]}...)"
-        )
-    left_out = []
+        if name.count("/") > MAX_PATCHED_DEPTH:
+            depth = f"more than {MAX_PATCHED_DEPTH} nested folders ({name[:60]}...)"
+            raise MalformedAnswerError(f"the patch creates {depth}")
+    left_out = [name for name, is_binary in names.items() if _is_left_out(name, is_binary, files)]
     for name, is_binary in names.items():
-        if is_cache(name) or (is_binary and name not in files and not name.endswith(IMPORTED)):
-            left_out.append(name)
-        elif is_binary:
-            raise MalformedAnswerError(
-                f"the patch changes the binary file {name[:100]!r}; only text can be patched"
-            )
-    shown = f"as by-products of running code: {join_names([ascii(name[:80])[1:-1] for name in left_out])}"
+        if is_binary and name not in left_out:
+            reason = f"the patch changes the binary file {name[:100]!r}; only text can be patched"
+            raise MalformedAnswerError(reason)
+    shown = join_names([ascii(name[:80])[1:-1] for name in left_out])
+    note = f"as by-products of running code: {shown}"
     if len(left_out) == len(names):
-        raise MalformedAnswerError(
-            "the patch is empty" + (f" (left out {shown})" if left_out else "")
-        )
+        empty = "the patch is empty"
+        raise MalformedAnswerError(f"{empty} (left out {note})" if left_out else empty)
     git(*(f"--exclude={glob.escape(name)}" for name in left_out))
-    return [f"left out of the patch {shown}"] if left_out else []
+    return [f"left out of the patch {note}"] if left_out else []
+
+
+def _touched(numstat: bytes) -> dict[str, bool]:
+    """Return the files that a patch touches, and whether it changes each as binary data."""
+    names: dict[str, bool] = {}
+    for entry in filter(None, numstat.split(b"\0")):
+        # Bytes that are not UTF-8 become surrogates, which `check_path` refuses.
+        added, _, name = entry.decode("utf-8", "surrogateescape").split("\t", 2)
+        # A later part of the patch may change as text what an earlier one makes from binary data.
+        names[name] = added == "-" or names.get(name, False)
+    return names
+
+
+def _is_left_out(name: str, is_binary: bool, files: Collection[str]) -> bool:
+    """Return whether a file of a patch is a by-product of running code."""
+    is_new_binary = is_binary and name not in files
+    return is_cache(name) or (is_new_binary and not name.endswith(IMPORTED))
 
 
 def _strip(text: str, files: Collection[str]) -> int:
-    """Return the number of leading folders to strip: one (`a/`, `b/`), or none (`git diff --no-prefix`)."""
-    if heads := re.findall(r"^diff --git (.*)$", text, re.MULTILINE):
-        return (
-            0 if any(head[: len(head) // 2] == head[len(head) // 2 + 1 :] for head in heads) else 1
+    """Return the number of leading folders to strip: 1 (`a/`, `b/`), or 0 (`--no-prefix`)."""
+    heads = re.findall(r"^diff --git (.*)$", text, re.MULTILINE)
+    if heads:
+        has_equal_names = any(
+            head[: len(head) // 2] == head[len(head) // 2 + 1 :] for head in heads
         )
+        return 0 if has_equal_names else 1
     plain = re.findall(r"^--- ([^\t\n]+).*\n\+\+\+ ([^\t\n]+)", text, re.MULTILINE)
-    names = [name for pair in plain for name in pair if name != "/dev/null"]
+    names = set(itertools.chain(*plain)) - {"/dev/null"}
+    if not names:
+        return 1
+    has_folders = any("/" in name for name in names)
     is_bare = any(name in files and name.partition("/")[2] not in files for name in names)
-    return 0 if names and (is_bare or not any("/" in name for name in names)) else 1
+    return 0 if is_bare or not has_folders else 1

@@ -1,8 +1,8 @@
 """Take a model's thoughts out of its reply, whatever marks stand around them.
 
-Thoughts hold drafts; the answer stands behind them. A mark has a shape, not a name of ours: a word in brackets, such as
-`<word>` and `</word>`, `[BEGIN WORD]` and `[END WORD]`, `<|word>` and `<word|>`. Names decide only what the place of a
-mark leaves open.
+Thoughts hold drafts; the answer stands behind them. A mark has a shape, not a fixed name: a word in
+brackets, such as `<word>` and `</word>`, `[BEGIN WORD]` and `[END WORD]`, `<|word>` and `<word|>`.
+Names decide only what the place of a mark leaves open.
 """
 
 import re
@@ -14,8 +14,9 @@ from typing import NamedTuple
 TOKEN = (
     r"(?:<[|\uff5c][\w\u2581./:-]{1,50}[|\uff5c]>|</?s>|<(?:start|end)_of_turn>|<eos>|\[/?INST\])"
 )
-#: A message of a gpt-oss model begins with its channel; some servers drop the marks and keep the words.
-_CHANNEL = r"""(?:<\|start\|>\w+)?<\|channel\|>[ ]*\w*(?:[^\n]{0,200}?<\|message\|>)? | <\|start\|>\w+<\|message\|>
+#: A message of a gpt-oss model begins with its channel; some servers drop the marks, not the words.
+_CHANNEL = r"""(?:<\|start\|>\w+)?<\|channel\|>[ ]*\w*(?:[^\n]{0,200}?<\|message\|>)?
+    | <\|start\|>\w+<\|message\|>
     | assistant(?:analysis|commentary|final) | \A\s*(?:analysis|commentary)(?=\s*[A-Z\n])
     | \Afinal(?=[ \t]*(?:`{3}|~{3}|@\w|(?:async|def|class|import|from)[ \t]))"""
 _MARKS = re.compile(
@@ -27,10 +28,12 @@ _MARKS = re.compile(
     re.VERBOSE,
 )
 _THOUGHT = re.compile(
-    r"think|thought|reason|reflect|analy|comment|scratch|ponder|monolog|draft|plan|deliberat|brainstorm|musing|channel|\bcot\b"
+    r"think|thought|reason|reflect|analy|comment|scratch|ponder|monolog|draft|plan|deliberat"
+    r"|brainstorm|musing|channel|\bcot\b"
 )
 _ANSWER = re.compile(
-    r"answer|final|respon|reply|solution|output|result|code|python|file|function|implement|artifact|script|\bpre\b|\."
+    r"answer|final|respon|reply|solution|output|result|code|python|file|function|implement"
+    r"|artifact|script|\bpre\b|\."
 )
 _SIDES = {"begin", "start", "end", "of"}
 #: What begins and ends with a turn of a conversation, not with thoughts.
@@ -53,7 +56,12 @@ class _Mark(NamedTuple):
     is_answer: bool
     """Whether it is named like thoughts, or like an answer."""
     stands_out: bool = True
-    """It begins a line, or closes and is no part of a sentence; without a telling name, it opens the reply."""
+    """It begins a line, or closes and is no part of a sentence; unnamed, it opens the reply."""
+
+    @property
+    def opens(self) -> bool:
+        """Whether thoughts may begin here."""
+        return not self.closes and not self.is_answer
 
 
 def without_thoughts(
@@ -61,9 +69,10 @@ def without_thoughts(
 ) -> str:
     """Return a reply without its thoughts and without the marks around its answer.
 
-    Thoughts are what two marks enclose that are named like thoughts, or that open the reply if more follows; and all
-    that stands before a closing mark without an opening one, such as that of the final channel. Thoughts that do not
-    end are the rest of the reply, unless it ends with code and was not cut.
+    Thoughts are what two marks enclose that are named like thoughts, or that open the reply if more
+    follows; and all that stands before a closing mark without an opening one, such as that of the
+    final channel. Thoughts that do not end are the rest of the reply, unless it ends with code and
+    was not cut.
 
     Args:
         answer: matches where an answer may begin.
@@ -71,28 +80,27 @@ def without_thoughts(
         is_cut: whether the reply was cut.
     """
     last_answer = max((match.end() for match in answer.finditer(text)), default=0)
-    left_out, opened, head = list[Span](), dict[str, _Mark](), _end_of_nothing(text, 0)
+    left_out: list[Span] = []
+    opened: dict[str, _Mark] = {}
+    head = _skip_blank(text, 0)
     for mark in _marks(text, code):
-        start = mark.start
-        if not mark.is_answer and not mark.closes:
-            stands_out = mark.stands_out if mark.is_thought else start <= head
+        if mark.opens:
+            stands_out = mark.stands_out if mark.is_thought else mark.start <= head
             opened.setdefault(mark.key, mark._replace(stands_out=stands_out))
             continue
+        start = mark.start
         if not mark.is_answer:
             opening = opened.pop(mark.key, None)
-            is_followed = _end_of_nothing(text, mark.end) < len(text)
-            if not _are_thoughts(opening, mark, is_followed, is_answered=last_answer >= mark.end):
+            is_followed = _skip_blank(text, mark.end) < len(text)
+            if not _are_thoughts(opening, mark, is_followed, last_answer >= mark.end):
                 continue
             start = opening.start if opening else 0
         left_out.append((start, mark.end))
-        head = _end_of_nothing(text, mark.end) if start <= head else head
-    is_token_last = text.rstrip().endswith(">")
-    ends_with_code = (
-        bool(code) and not is_cut and not is_token_last and not text[code[-1][1] :].strip()
-    )
+        if start <= head:
+            head = _skip_blank(text, mark.end)
+    ends_with_code = not is_cut and _ends_with_code(text, code)
     for mark in opened.values():
-        is_heading = text[mark.start] == "[" and not text[mark.start : mark.end].isupper()
-        if mark.stands_out and not is_heading and not (mark.key and ends_with_code):
+        if _never_ends(mark, text, ends_with_code):
             left_out.append((mark.start, len(text)))
     return _cut_out(text, left_out)
 
@@ -112,36 +120,60 @@ def _are_thoughts(
     return first.stands_out and (is_followed if opening else is_answered)
 
 
+def _ends_with_code(text: str, code: Sequence[Span]) -> bool:
+    if not code or text.rstrip().endswith(">"):
+        return False
+    return not text[code[-1][1] :].strip()
+
+
+def _never_ends(mark: _Mark, text: str, ends_with_code: bool) -> bool:
+    """Return whether an opening mark without a closing one begins thoughts."""
+    is_heading = text[mark.start] == "[" and not text[mark.start : mark.end].isupper()
+    if is_heading or not mark.stands_out:
+        return False
+    is_channel = not mark.key
+    return is_channel or not ends_with_code
+
+
 def _cut_out(text: str, spans: list[Span]) -> str:
     """Return a text with a line end in the place of each span."""
-    kept, position = list[str](), 0
+    pieces = list[str]()
+    position = 0
     for start, end in sorted(spans):
         if start >= position:
-            kept.append(text[position:start])
+            pieces.append(text[position:start])
         position = max(position, end)
-    return "\n".join([*kept, text[position:]])
+    return "\n".join([*pieces, text[position:]])
 
 
-def _end_of_nothing(text: str, start: int) -> int:
+def _skip_blank(text: str, start: int) -> int:
     """Return where the white space and the marks of a template end that stand here."""
-    nothing = _NOTHING.match(text, start)
-    return nothing.end() if nothing else start
+    blank = _NOTHING.match(text, start)
+    return blank.end() if blank else start
 
 
 def _marks(text: str, code: Sequence[Span]) -> Iterator[_Mark]:
     """Yield the marks of a text outside of its code."""
-    end, begins_line = 0, True
+    end = 0
+    begins_line = True
     for match in _MARKS.finditer(text):
-        place = bisect_right(code, (match.start(), len(text))) - 1
-        if place >= 0 and match.start() < code[place][1]:
+        if _is_inside(match.start(), code):
             continue
         gap = text[end : match.start()]
-        begins_line = (begins_line or "\n" in gap) and not gap.rpartition("\n")[2].strip()
+        line = gap.rpartition("\n")[2]
+        begins_line = (begins_line or "\n" in gap) and not line.strip()
         end = match.end()
-        if mark := _read_mark(match):
+        mark = _read_mark(match)
+        if mark:
             is_in_prose = gap[-1:].isspace() and _GOES_ON.match(text, end)
             stands_out = not mark.key or begins_line or (mark.closes and not is_in_prose)
             yield mark._replace(stands_out=stands_out)
+
+
+def _is_inside(position: int, spans: Sequence[Span]) -> bool:
+    """Return whether a position is in one of the spans, which are in order."""
+    index = bisect_right(spans, position, key=lambda span: span[0]) - 1
+    return index >= 0 and position < spans[index][1]
 
 
 def _read_mark(match: re.Match[str]) -> _Mark | None:
@@ -149,17 +181,17 @@ def _read_mark(match: re.Match[str]) -> _Mark | None:
     if match["channel"]:
         is_final = not _THOUGHT.search(match[0].replace("channel", ""))
         return _Mark(*match.span(), "", closes=is_final, is_thought=True, is_answer=False)
-    label = match["label"] or ""
-    words = re.findall(r"[^\W_]+", label.lower())
+    label = (match["label"] or "").lower()
+    words = re.findall(r"[^\W_]+", label)
     key = next((word for word in words if word not in _SIDES), "")
-    is_thought = bool(_THOUGHT.search(label.lower()))
-    has_side = bool(match["slash"]) or not _SIDES.isdisjoint(words)
-    is_token = match["bar"] and match["last_bar"] and not has_side and not is_thought
-    if not key or key in _TURNS or is_token:
+    if not key or key in _TURNS:
         return None
-    closes = bool(match["slash"] or (match["last_bar"] and not match["bar"])) or "end" in (
-        words[0],
-        words[-1],
-    )
-    is_answer = not is_thought and bool(_ANSWER.search(label.lower()))
+    is_thought = bool(_THOUGHT.search(label))
+    has_bars = match["bar"] and match["last_bar"]
+    has_side = match["slash"] or not _SIDES.isdisjoint(words)
+    if has_bars and not has_side and not is_thought:
+        return None
+    is_last_bar = match["last_bar"] and not match["bar"]
+    closes = bool(match["slash"] or is_last_bar or "end" in (words[0], words[-1]))
+    is_answer = not is_thought and bool(_ANSWER.search(label))
     return _Mark(*match.span(), key, closes, is_thought, is_answer)

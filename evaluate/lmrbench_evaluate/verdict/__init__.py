@@ -1,1 +1,1 @@
-"""Verdicts: decode the output of an answer, compare it with the recorded one, and decide the status."""
+"""Verdicts: decode an answer's output, compare it with the recorded one, decide the status."""

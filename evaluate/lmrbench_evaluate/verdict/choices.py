@@ -1,11 +1,11 @@
-"""Recognise the options that an answer implements, by its outputs in the cases that test one choice alone."""
+"""Recognise the options that an answer implements, by its outputs in the cases of one choice."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.dataset.result_rows import ChoiceRow
-from lmrbench_data.dataset.rows import DatasetRow, DeclaredCase, Option, RowChoice
+from lmrbench_data.dataset.rows import DatasetRow, Option, RowChoice
 from lmrbench_data.loader import File, read_archive
 from lmrbench_data.tasks.experiments import FILES, reported_in
 
@@ -36,39 +36,34 @@ def implemented_options(
     if not choices:
         return []
     try:
-        sent = {
-            (frame.case, frame.seed): frame
-            for frame in read_frames(stdout)
-            if frame.kind == "output"
-        }
+        frames = [frame for frame in read_frames(stdout) if frame.kind == "output"]
     except StreamError:
-        sent = {}
-    declared = {case["name"]: case for case in row["tests"]["cases"]}
-    return [_implemented(choice, sent, declared, runs) for choice in choices]
+        frames = []
+    sent = {(frame.case, frame.seed): frame for frame in frames}
+    comparisons = {case["name"]: Comparison(case) for case in row["tests"]["cases"]}
+    return [_implemented(choice, sent, comparisons, runs) for choice in choices]
 
 
 def _implemented(
     choice: RowChoice,
     sent: Mapping[tuple[str, int], Frame],
-    declared: Mapping[str, DeclaredCase],
+    comparisons: Mapping[str, Comparison],
     runs: Collection[tuple[str, int]],
 ) -> ChoiceRow:
     # The stated option first: no other one counts if its outputs are equal.
     options = sorted(choice["options"], key=lambda option: option["name"] != choice["stated"])
-    expected = {
-        option["name"]: [
+    implemented = ""
+    for option in options:
+        frames = [
             frame for frame in option_frames(choice, option) if (frame.case, frame.seed) in runs
         ]
-        for option in options
-    }
-    option = next(
-        (name for name, frames in expected.items() if _agrees(frames, sent, declared)), ""
-    )
+        if not implemented and _agrees(frames, sent, comparisons):
+            implemented = option["name"]
     published = choice["stated"] == choice["published"]
     return {
         "name": choice["name"],
-        "option": option,
-        "reading": _reading(choice, option),
+        "option": implemented,
+        "reading": _reading(choice, implemented),
         "options": len(options),
         "published": published,
         "altered": not published and not choice["open"],
@@ -88,7 +83,8 @@ def _reading(choice: RowChoice, option: str) -> str:
 def counted_choices(row: Mapping[str, Any]) -> list[ChoiceRow]:
     """Return the choices of a result row that say something: the altered and the open ones.
 
-    An answer that memorised outputs, or that searches the tables of its paper, decides nothing: it reads none.
+    An answer that memorised outputs, or that searches the tables of its paper, decides nothing: it
+    reads none.
     """
     choices: list[ChoiceRow] = [
         choice for choice in row.get("choices", ()) if choice["altered"] or choice["open"]
@@ -99,39 +95,41 @@ def counted_choices(row: Mapping[str, Any]) -> list[ChoiceRow]:
 
 
 def searches_table(row: DatasetRow, repo: Mapping[str, File]) -> bool:
-    """Return whether the files that an answer changes hold three or more numbers of its paper's tables."""
+    """Return whether files that an answer changes hold three numbers of its paper's tables."""
     if not configuration_of(row).has_experiments:
         return False
     masked = read_archive(row["repo_archive"])
-    changed = [name for name in repo if name not in FILES and repo[name] != masked.get(name)]
+    paper = row["paper_text"]
     copied = set[str]()
-    for name in changed:
-        texts = (
-            file.data.decode("utf-8", "replace")
-            for file in (repo[name], masked.get(name, File(b"")))
-        )
-        new, given = (reported_in(text, row["paper_text"]) for text in texts)
-        copied |= new - given
+    for name, file in repo.items():
+        original = masked.get(name, File(b""))
+        if name not in FILES and file != original:
+            copied |= _numbers_in(file, paper) - _numbers_in(original, paper)
     return len(copied) >= SEARCHES
 
 
+def _numbers_in(file: File, paper: str) -> set[str]:
+    return reported_in(file.data.decode("utf-8", "replace"), paper)
+
+
 def option_frames(choice: RowChoice, option: Option) -> list[Frame]:
-    """Return the recorded outputs of an option in the cases of its choice; StreamError if they are damaged."""
+    """Return the outputs of an option in the cases of its choice; StreamError if damaged."""
     return [frame for frame in unpack_frames(option["expected"]) if frame.case in choice["cases"]]
 
 
 def _agrees(
     expected: Sequence[Frame],
     sent: Mapping[tuple[str, int], Frame],
-    declared: Mapping[str, DeclaredCase],
+    comparisons: Mapping[str, Comparison],
 ) -> bool:
     """Return whether an answer returned the outputs of an option in every case and seed."""
     for want in expected:
-        got, comparison = sent.get((want.case, want.seed)), Comparison(declared[want.case])
+        got = sent.get((want.case, want.seed))
+        if got is None:
+            return False
         # An output that cannot be compared is none of the options.
-        if (
-            got is None
-            or compare_output(decode(want.payload), got.payload, comparison)[0] is not Cause.EQUAL
-        ):
+        output = decode(want.payload)
+        cause, _ = compare_output(output, got.payload, comparisons[want.case])
+        if cause is not Cause.EQUAL:
             return False
     return bool(expected)

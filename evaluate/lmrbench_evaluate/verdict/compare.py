@@ -1,8 +1,8 @@
 """Compare outputs with recorded ones: type, dtype, shape, then value.
 
-The trust boundary of the benchmark: this runs outside the sandbox, on data that `decode` read, and no other place
-decides what is equal (`tolerance` says how close numbers must be). `first_difference` returns None or one line on the
-place and size of the difference. Its work is bounded, because the tested code chooses its output.
+The trust boundary of the benchmark: this runs outside the sandbox, on data that `decode` read, and
+no other place decides what is equal (`tolerance` says how close numbers must be). Its work is
+bounded, because the tested code chooses its output.
 """
 
 from collections import deque
@@ -16,7 +16,8 @@ from lmrbench_data.base.text import cut, plural
 from .decode import Array, Table
 from .tolerance import MAX_SHOWN, Comparison, above, show
 
-#: Limit of a comparison in units of one or two microseconds. The benchmark's own outputs take less than 20,000.
+#: Limit of a comparison in units of one or two microseconds. The benchmark's outputs take less than
+#: 20,000.
 MAX_WORK = 300_000
 _WORK_OF_AN_ARRAY = 50
 #: Characters, bytes or numbers of an array compared in one unit.
@@ -28,13 +29,14 @@ class TooLargeError(ValueError):
 
 
 def first_difference(expected: Any, actual: Any, comparison: Comparison) -> str | None:
-    """Return the first difference from `expected`, None if there is none; TooLargeError after `MAX_WORK`."""
+    """Return one line on the first difference from `expected`, or None if there is none.
+
+    Raises:
+        TooLargeError: after `MAX_WORK`.
+    """
     walk = _Walk(comparison)
-    if (
-        comparison.unordered
-        and isinstance(expected, (list, tuple))
-        and type(expected) is type(actual)
-    ):
+    are_sequences = isinstance(expected, list | tuple) and type(expected) is type(actual)
+    if comparison.unordered and are_sequences:
         return walk.unordered(expected, actual)
     return walk.difference(expected, actual, "output")
 
@@ -53,97 +55,116 @@ class _Walk:
             raise TooLargeError("the output is too large to compare")
 
     def unordered(self, expected: Sequence[Any], actual: Sequence[Any]) -> str | None:
-        """Match the items one to one; a match may change later: within tolerances an item can fit several."""
+        """Match the items one to one; within tolerances an item can fit several others."""
         if len(expected) != len(actual):
             return f"output: {plural(len(actual), 'item')}, expected {len(expected):,}"
         self.is_search = True
-        taken: dict[int, int] = {}  # index in actual → index in expected
-        for first, item in enumerate(expected):
-            # Breadth-first search for a free item, through items whose partners would have to change.
-            reached: dict[int, int | None] = {}
-            queue: deque[tuple[int, int | None]] = deque([(first, None)])
-            free: int | None = None
-            while queue and free is None:
-                seeker, through = queue.popleft()
-                self._spend(len(actual) // _AT_ONCE)
-                for index, other in enumerate(actual):
-                    if (
-                        index not in reached
-                        and self.difference(expected[seeker], other, "") is None
-                    ):
-                        reached[index] = through
-                        if index not in taken:
-                            free = index
-                            break
-                        queue.append((taken[index], index))
-            if free is None:
-                return f"output: nothing matches the expected item {first} ({show(item)}), in any order"
-            while (through := reached[free]) is not None:
-                taken[free], free = taken[through], through
-            taken[free] = first
+        partners: dict[int, int] = {}  # index in actual → index in expected
+        for index, item in enumerate(expected):
+            if not self._match(index, expected, actual, partners):
+                problem = f"nothing matches the expected item {index} ({show(item)})"
+                return f"output: {problem}, in any order"
         return None
+
+    def _match(
+        self, first: int, expected: Sequence[Any], actual: Sequence[Any], partners: dict[int, int]
+    ) -> bool:
+        """Find a partner for an expected item; the partners of others may change for it.
+
+        A breadth-first search for a free item, through items whose partners would have to change.
+        """
+        through: dict[int, int | None] = {}  # item → the item whose partner wants it
+        queue: deque[tuple[int, int | None]] = deque([(first, None)])
+        while queue:
+            seeker, item = queue.popleft()
+            self._spend(len(actual) // _AT_ONCE)
+            for index, other in enumerate(actual):
+                if index in through or self.difference(expected[seeker], other, ""):
+                    continue
+                through[index] = item
+                if index not in partners:
+                    _change_partners(index, first, through, partners)
+                    return True
+                queue.append((partners[index], index))
+        return False
 
     def difference(self, expected: Any, actual: Any, path: str) -> str | None:
         """Return the first difference of two values of any kind."""
         self._spend(1)
-        kinds = _kind(expected), _kind(actual)
-        if kinds[0] != kinds[1]:
-            return f"{path}: got {kinds[1]} ({show(actual)}), expected {kinds[0]}"
-        if words := _ending_difference(expected, actual):
-            return f"{path}: {words}"
-        if isinstance(expected, Array):
-            return self._arrays(expected, actual, path)
-        if isinstance(expected, Table):
-            return self._tables(expected, actual, path)
-        if isinstance(expected, (list, tuple)):
-            if len(expected) != len(actual):
-                return f"{path}: {plural(len(actual), 'item')}, expected {len(expected):,}"
-            pairs = (
-                (f"{path}[{i}]", e, a)
-                for i, (e, a) in enumerate(zip(expected, actual, strict=True))
-            )
-            return self._first(pairs)
-        if isinstance(expected, dict):
-            return self._containers(expected, actual, path)
+        kind = _kind(actual)
+        expected_kind = _kind(expected)
+        if kind != expected_kind:
+            return f"{path}: got {kind} ({show(actual)}), expected {expected_kind}"
+        ending = _ending_difference(expected, actual)
+        if ending:
+            return f"{path}: {ending}"
+        match expected:
+            case Array():
+                return self._arrays(expected, actual, path)
+            case Table():
+                return self._tables(expected, actual, path)
+            case list() | tuple():
+                return self._sequences(expected, actual, path)
+            case dict():
+                return self._containers(expected, actual, path)
+        if self._are_equal(expected, actual):
+            return None
+        text = "different" if self.is_search else self.comparison.describe(expected, actual)
+        return f"{path}: {text}"
+
+    def _are_equal(self, expected: Any, actual: Any) -> bool:
+        """Compare two numbers, texts or the like of one type."""
         if isinstance(expected, float | complex):
             close = self.comparison.close_floats
-            is_close = close(expected.real, actual.real) and close(expected.imag, actual.imag)
-            return None if is_close else self._different(expected, actual, path)
-        if isinstance(expected, (str, bytes)):
+            return close(expected.real, actual.real) and close(expected.imag, actual.imag)
+        if isinstance(expected, str | bytes):
             self._spend(min(len(expected), len(actual)) // _AT_ONCE)
-        return None if expected == actual else self._different(expected, actual, path)
-
-    def _different(self, expected: Any, actual: Any, path: str) -> str:
-        return f"{path}: {'different' if self.is_search else self.comparison.describe(expected, actual)}"
+        return bool(expected == actual)
 
     def _first(self, pairs: Iterable[tuple[str, Any, Any]]) -> str | None:
-        return next((found for p, e, a in pairs if (found := self.difference(e, a, p))), None)
+        """Return the first difference among triples of a path and two values."""
+        for path, expected, actual in pairs:
+            difference = self.difference(expected, actual, path)
+            if difference:
+                return difference
+        return None
+
+    def _sequences(self, expected: Sequence[Any], actual: Sequence[Any], path: str) -> str | None:
+        if len(expected) != len(actual):
+            return f"{path}: {plural(len(actual), 'item')}, expected {len(expected):,}"
+        paths = (f"{path}[{index}]" for index in range(len(expected)))
+        return self._first(zip(paths, expected, actual, strict=True))
 
     def _arrays(self, expected: Array, actual: Array, path: str) -> str | None:
         if expected.dtype != actual.dtype:
             return f"{path}: dtype {actual.dtype}, expected {expected.dtype}"
-        want, got = expected.values, actual.values
+        want = expected.values
+        got = actual.values
         if want.shape != got.shape:
             return f"{path}: shape {got.shape}, expected {want.shape}"
-        comparison = self.comparison
         self._spend(_WORK_OF_AN_ARRAY + max(want.size, want.nbytes // 8) // _AT_ONCE)
-        if comparison.checker:
-            return CHECKERS[comparison.checker](want, got, comparison, path)
+        checker = self.comparison.checker
+        if checker:
+            return CHECKERS[checker](want, got, self.comparison, path)
+        return _report(self._equal_items(want, got), want, got, path, self.comparison)
+
+    def _equal_items(self, want: np.ndarray, got: np.ndarray) -> np.ndarray:
+        """Return where two arrays of one dtype and shape are equal."""
+        if want.dtype.kind in "mM":
+            return np.asarray((want == got) | (np.isnat(want) & np.isnat(got)))
         if want.dtype.kind not in "fc":
-            equal = np.asarray(want == got)
-            if want.dtype.kind in "mM":
-                equal |= np.isnat(want) & np.isnat(got)
-            return _report(equal, want, got, path, comparison)
-        close = comparison.close(want, got)
-        if comparison.sign_invariant and not close.all():
-            mirrored = comparison.close(want, -got)
-            close = mirrored if mirrored.all() else close
-        return _report(close, want, got, path, comparison)
+            return np.asarray(want == got)
+        close = self.comparison.close(want, got)
+        if self.comparison.sign_invariant and not close.all():
+            mirrored = self.comparison.close(want, -got)
+            return mirrored if mirrored.all() else close
+        return close
 
     def _containers(self, expected: Any, actual: Any, path: str) -> str | None:
         """Compare sets, whose items are compared exactly, or dicts, whose keys are."""
         form = next(iter(expected))
-        want, got = self._by_key(expected, form), self._by_key(actual, form)
+        want = self._by_key(expected, form)
+        got = self._by_key(actual, form)
         if len(actual[form]) != len(got):
             return f"{path}: got a {form} with a duplicate"
         if want.keys() != got.keys():
@@ -152,7 +173,7 @@ class _Walk:
         if form == "set":
             return None
         return self._first(
-            (f"{path}[{cut(key, MAX_SHOWN)}]", item, got[key][1]) for key, (_, item) in want.items()
+            (f"{path}[{cut(key, MAX_SHOWN)}]", want[key][1], got[key][1]) for key in want
         )
 
     def _by_key(self, container: Any, form: str) -> dict[str, Any]:
@@ -170,22 +191,28 @@ class _Walk:
         return key
 
     def _tables(self, expected: Table, actual: Table, path: str) -> str | None:
+        if len(expected.series) != len(actual.series):
+            count = plural(len(actual.series), "column")
+            return f"{path}: {count}, expected {len(expected.series):,}"
         parts: list[tuple[str, Any, Any]] = [
             (f"{path}.columns", expected.columns, actual.columns),
             (f"{path}.index", expected.index, actual.index),
         ]
-        if len(expected.series) != len(actual.series):
-            return (
-                f"{path}: {plural(len(actual.series), 'column')}, expected {len(expected.series):,}"
-            )
         for want, got in zip(expected.series, actual.series, strict=True):
             where = f"{path}[{show(want[1])}]"
-            parts += [
-                (f"{where}.dtype", want[0], got[0]),
-                (f"{where}.name", want[1], got[1]),
-                (where, want[2], got[2]),
-            ]
+            paths = f"{where}.dtype", f"{where}.name", where
+            parts += zip(paths, want, got, strict=True)
         return self._first(parts)
+
+
+def _change_partners(
+    free: int, first: int, through: dict[int, int | None], partners: dict[int, int]
+) -> None:
+    """Hand partners along the way that a search took: `first` gets one as well."""
+    while (previous := through[free]) is not None:
+        partners[free] = partners[previous]
+        free = previous
+    partners[free] = first
 
 
 def _kind(value: Any) -> str:
@@ -197,45 +224,38 @@ def _kind(value: Any) -> str:
 
 
 def _ending_difference(expected: Any, actual: Any) -> str:
-    """Describe two values of `lmrbench_cases.outcome` of which one was returned and the other raised."""
-    if not (
-        isinstance(expected, tuple)
-        and isinstance(actual, tuple)
-        and len(expected) == len(actual) == 2
-    ):
-        return ""
-    if (expected[0], actual[0]) == ("raised", "returned"):
-        return f"returned a value ({show(actual[1])}) where {cut(str(expected[1]), MAX_SHOWN)} was expected"
-    if (expected[0], actual[0]) == ("returned", "raised"):
-        return f"raised {show(actual[1])} where a value was expected"
+    """Describe two results of `lmrbench_cases.outcome` of which one was returned, one raised."""
+    match expected, actual:
+        case ("raised", error), ("returned", value):
+            name = cut(str(error), MAX_SHOWN)
+            return f"returned a value ({show(value)}) where {name} was expected"
+        case ("returned", _), ("raised", error):
+            return f"raised {show(error)} where a value was expected"
     return ""
 
 
 def _report(
     equal: np.ndarray, want: np.ndarray, got: np.ndarray, path: str, comparison: Comparison
 ) -> str | None:
+    """Describe the first items that differ; None if all are equal."""
     if equal.all():
         return None
     place = tuple(int(i) for i in np.unravel_index(int(equal.argmin()), equal.shape))
     where = f"{path}{list(place)}" if place else path
-    count = (
-        f", {equal.size - int(np.count_nonzero(equal))} of {equal.size} values differ"
-        if equal.size > 1
-        else ""
-    )
+    different = equal.size - int(np.count_nonzero(equal))
+    count = f", {different} of {equal.size} values differ" if equal.size > 1 else ""
     return f"{where}: {comparison.describe(want[place].item(), got[place].item())}{count}"
 
 
 def _total_variation(
     want: np.ndarray, got: np.ndarray, comparison: Comparison, path: str
 ) -> str | None:
-    """Compare two distributions by half the sum of absolute differences, which may be at most `atol`."""
+    """Compare two distributions by half the sum of absolute differences, at most `atol`."""
     distance = 0.5 * float(np.abs(want.astype(np.float64) - got.astype(np.float64)).sum())
     if distance <= comparison.atol:
         return None
-    return (
-        f"{path}: total variation {above(distance, comparison.atol)}, tolerance {comparison.atol:g}"
-    )
+    shown = above(distance, comparison.atol)
+    return f"{path}: total variation {shown}, tolerance {comparison.atol:g}"
 
 
 #: The checkers for `@compare(checker=...)`; each compares two arrays of equal dtype and shape.

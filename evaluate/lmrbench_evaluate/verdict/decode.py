@@ -1,9 +1,9 @@
-"""Decode the stream from the sandbox: frames, trees and arrays. Nothing in it is trusted or executed.
+"""Decode the stream from the sandbox: frames, trees and arrays. Nothing is trusted or executed.
 
-The bytes come from a process in which tested code ran. Sizes are checked before memory is allocated, arrays are read
-without pickle, and anything malformed is a `StreamError`: the candidate's error, never the harness's. Each frame has a
-budget of bytes, values and arrays, far above that of any recorded output, so that decoding never takes more than some
-dozens of MB.
+The bytes come from a process in which tested code ran. Sizes are checked before memory is
+allocated, arrays are read without pickle, and anything malformed is a `StreamError`: the
+candidate's error, never the harness's. Each frame has a budget of bytes, values and arrays, far
+above that of any recorded output: decoding never takes more than some dozens of MB.
 """
 
 import base64
@@ -21,7 +21,8 @@ MAX_HEADER = 4096
 MAX_FRAMES = 100_000
 #: The runner's limit for the output of a case.
 MAX_PAYLOAD = 16 * 1024 * 1024
-#: Limit of the tree, which takes up to thirty times its size when parsed; arrays take their own size.
+#: Limit of the tree, which takes up to thirty times its size when parsed; arrays take their own
+#: size.
 MAX_TREE = 4 * 1024 * 1024
 MAX_NODES = 30_000
 MAX_ARRAYS = 2_000
@@ -29,11 +30,21 @@ MAX_DEPTH = 100
 #: As in NumPy.
 MAX_DIMENSIONS = 64
 MAX_FACTS = 256 * 1024
-#: Magic, version 1.0, length of the header, header, as NumPy writes it. NumPy's reader evaluates it as Python.
+#: Magic, version 1.0, length of the header, header, as NumPy writes it. NumPy's reader evaluates it
+#: as Python.
 _NPY = re.compile(
     rb"\x93NUMPY\x01\x00..\{'descr': '([<|][biufcSUMm]\d*(?:\[\w+\])?)', 'fortran_order': False, "
     rb"'shape': \(((?:\d{1,18}, ?){0,64}(?:\d{1,18})?)\), \} *\n",
     re.DOTALL,
+)
+#: What reading a malformed tree may raise.
+_MALFORMED = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
 )
 
 
@@ -53,7 +64,7 @@ class Frame:
 
 @dataclass(frozen=True, repr=False)
 class Array:
-    """A `tensor` or `array`; its dtype is as torch or NumPy names it, and numbers of bfloat16 become float32."""
+    """A `tensor` or `array`, with the dtype's name there; bfloat16 becomes float32."""
 
     kind: str
     dtype: str
@@ -65,23 +76,19 @@ class Array:
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """The parts of a pandas DataFrame, Series (no `columns`) or NumPy array of objects (no `index` either)."""
+    """A DataFrame, a Series (no `columns`) or an array of objects (no `index` either)."""
 
     columns: Any
     index: Any
     series: tuple[tuple[str, Any, Any], ...]
-    """(dtype, name, values) of each column; an array of objects has its shape in place of the name."""
+    """(dtype, name, values) of each column; for an array of objects, shape in place of name."""
 
     @property
     def kind(self) -> str:
         """The kind of object, one of the three."""
-        return (
-            "DataFrame"
-            if self.columns is not None
-            else "Series"
-            if self.index is not None
-            else "object array"
-        )
+        if self.columns is not None:
+            return "DataFrame"
+        return "object array" if self.index is None else "Series"
 
     def __repr__(self) -> str:
         return f"{self.kind} of {', '.join(dtype for dtype, _, _ in self.series)}"
@@ -97,21 +104,30 @@ def read_frames(stream: bytes) -> Iterator[Frame]:
         end = stream.find(b"\n", position, position + MAX_HEADER)
         if end < 0:
             raise StreamError(f"no frame header at byte {position}")
-        try:
-            header = json.loads(stream[position:end])
-            case, seed, kind, size = header["case"], header["seed"], header["kind"], header["size"]
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise StreamError(f"bad frame header at byte {position}") from error
-        well_typed = (
-            isinstance(case, str)
-            and isinstance(kind, str)
-            and type(seed) is int
-            and type(size) is int
-        )
-        if not well_typed or not 0 <= size <= len(stream) - end - 1:
+        start = end + 1
+        case, seed, kind, size = _read_header(stream[position:end], position)
+        if size > len(stream) - start:
             raise StreamError(f"bad frame header at byte {position}")
-        position = end + 1 + size
-        yield Frame(case, seed, kind, stream[end + 1 : position])
+        position = start + size
+        yield Frame(case, seed, kind, stream[start:position])
+
+
+def _read_header(line: bytes, position: int) -> tuple[str, int, str, int]:
+    """Return case, seed, kind and size of the frame at a position."""
+    problem = StreamError(f"bad frame header at byte {position}")
+    try:
+        header = json.loads(line)
+        case = header["case"]
+        seed = header["seed"]
+        kind = header["kind"]
+        size = header["size"]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise problem from error
+    are_texts = isinstance(case, str) and isinstance(kind, str)
+    are_numbers = type(seed) is int and type(size) is int
+    if not are_texts or not are_numbers or size < 0:
+        raise problem
+    return case, seed, kind, size
 
 
 def write_frame(frame: Frame) -> bytes:
@@ -126,7 +142,7 @@ def write_frame(frame: Frame) -> bytes:
 
 
 def read_json(payload: bytes) -> dict[str, Any]:
-    """Read the payload of a `raised` or `died` frame; empty if it is not a JSON object of reasonable size."""
+    """Read the payload of a `raised` or `died` frame; empty if it is not a small JSON object."""
     if len(payload) > MAX_FACTS:
         return {}
     try:
@@ -137,48 +153,46 @@ def read_json(payload: bytes) -> dict[str, Any]:
 
 
 def decode(payload: bytes) -> Any:
-    """Decode a value of `runner/encoding.py`, with `Array` and `Table` for library objects; or StreamError."""
+    """Decode a value of `runner/encoding.py`; StreamError if it is malformed or too large."""
     if len(payload) > MAX_PAYLOAD:
         raise StreamError(f"output of more than {MAX_PAYLOAD} bytes")
     end = payload.find(b"\n", 0, MAX_TREE + 1)
     if end < 0:
         raise StreamError("no tree of values, or one that is too large")
-    # Each JSON value but the first follows one of these marks, so their number bounds the memory of parsing.
-    if sum(payload.count(mark, 0, end) for mark in (b",", b"[", b"{", b":")) > 4 * MAX_NODES:
+    # Each JSON value but the first follows one of these marks, so their number bounds the memory of
+    # parsing.
+    marks = sum(payload.count(mark, 0, end) for mark in (b",", b"[", b"{", b":"))
+    if marks > 4 * MAX_NODES:
         raise StreamError("too many values")
     try:
         content = json.loads(payload[:end])
-        sizes, tree = content["arrays"], content["tree"]
-        if not isinstance(sizes, list) or not all(
-            type(size) is int and size >= 0 for size in sizes
-        ):
-            raise StreamError("bad list of arrays")
-        if len(sizes) > MAX_ARRAYS:
-            raise StreamError("too many arrays")
-        arrays, position = [], end + 1
-        for size in sizes:
-            if size > len(payload) - position:
-                break
-            arrays.append(_read_npy(payload, position, position + size))
-            position += size
-        if len(arrays) != len(sizes) or position != len(payload):
-            raise StreamError("arrays do not add up to the payload")
+        sizes = content["arrays"]
+        tree = content["tree"]
+        arrays = _read_arrays(payload, end + 1, sizes)
         return _TreeDecoder(arrays).node(tree)
     except StreamError:
         raise
-    except (
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
+    except _MALFORMED as error:
         raise StreamError(f"unreadable output ({type(error).__name__})") from error
 
 
+def _read_arrays(payload: bytes, start: int, sizes: Any) -> list[np.ndarray]:
+    """Read arrays of these sizes that follow each other up to the end."""
+    if not isinstance(sizes, list) or not all(type(size) is int and size >= 0 for size in sizes):
+        raise StreamError("bad list of arrays")
+    if len(sizes) > MAX_ARRAYS:
+        raise StreamError("too many arrays")
+    if start + sum(sizes) != len(payload):
+        raise StreamError("arrays do not add up to the payload")
+    arrays = []
+    for size in sizes:
+        arrays.append(_read_npy(payload, start, start + size))
+        start += size
+    return arrays
+
+
 def _read_npy(payload: bytes, start: int, end: int) -> np.ndarray:
-    """Read the array between two bytes as a view, which takes no memory of its own."""
+    """Read the array between two bytes as a view, which takes no memory."""
     header = _NPY.match(payload, start, end)
     if not header:
         raise StreamError("not the header of a plain array")
@@ -197,7 +211,7 @@ def _read_npy(payload: bytes, start: int, end: int) -> np.ndarray:
 
 
 class _TreeDecoder:
-    """Turns nodes of the tree into values, up to limits of number and depth that later work relies on."""
+    """Turns nodes of the tree into values, within limits that later work relies on."""
 
     def __init__(self, arrays: list[np.ndarray]) -> None:
         self.arrays = dict(enumerate(arrays))
@@ -213,14 +227,19 @@ class _TreeDecoder:
         self.depth -= 1
         return value
 
+    def _nodes(self, nodes: Any) -> list[Any]:
+        return [self.node(item) for item in nodes]
+
     def _value(self, node: Any) -> Any:
-        if node is None or isinstance(node, (bool, str)):
+        if node is None or isinstance(node, bool | str):
             return node
         if not isinstance(node, dict):
             raise StreamError("unknown node")
         if "tensor" in node:
             return self._tensor(node)
-        [(form, value)] = node.items() if "objects" not in node else [("objects", node["objects"])]
+        if "objects" in node:
+            return self._objects(node)
+        [(form, value)] = node.items()
         match form:
             case "int":
                 return int(value)
@@ -230,29 +249,21 @@ class _TreeDecoder:
                 return complex(float.fromhex(value[0]), float.fromhex(value[1]))
             case "bytes":
                 return base64.b64decode(value, validate=True)
+        return self._container(form, value)
+
+    def _container(self, form: str, value: Any) -> Any:
+        match form:
             case "list":
-                return [self.node(item) for item in value]
+                return self._nodes(value)
             case "tuple":
-                return tuple(self.node(item) for item in value)
+                return tuple(self._nodes(value))
             case "set":
-                return {"set": [self.node(item) for item in value]}
+                return {"set": self._nodes(value)}
             case "dict":
                 return {"dict": [(self.node(key), self.node(item)) for key, item in value]}
             case "array":
                 array = self._take(value)
                 return Array("array", str(array.dtype), array)
-            case "objects":
-                shape = node["shape"]
-                # Checked before they are multiplied: a product of long numbers takes for ever.
-                if len(shape) > MAX_DIMENSIONS or not all(
-                    type(n) is int and 0 <= n <= MAX_NODES for n in shape
-                ):
-                    raise StreamError("impossible shape of an object array")
-                if math.prod(shape) != len(value):
-                    raise StreamError("object array size and shape differ")
-                return Table(
-                    None, None, (("object", tuple(shape), [self.node(item) for item in value]),)
-                )
             case "series":
                 return Table(None, self.node(value["index"]), (self._series(value),))
             case "frame":
@@ -260,14 +271,26 @@ class _TreeDecoder:
                 return Table(self.node(value["columns"]), self.node(value["index"]), series)
         raise StreamError("unknown node")
 
+    def _objects(self, node: dict[str, Any]) -> Table:
+        values = node["objects"]
+        shape = node["shape"]
+        # Checked before they are multiplied: a product of long numbers takes for ever.
+        are_lengths = all(type(length) is int and 0 <= length <= MAX_NODES for length in shape)
+        if len(shape) > MAX_DIMENSIONS or not are_lengths:
+            raise StreamError("impossible shape of an object array")
+        if math.prod(shape) != len(values):
+            raise StreamError("object array size and shape differ")
+        return Table(None, None, (("object", tuple(shape), self._nodes(values)),))
+
     def _take(self, number: Any) -> np.ndarray:
-        """Take an array by its number; only once each, so that one cannot become many values."""
+        """Take an array by its number; only once each, or one could become many values."""
         if type(number) is not int:
             raise StreamError("an array's number is not a number")
         return self.arrays.pop(number)
 
     def _tensor(self, node: dict[str, Any]) -> Array:
-        array, dtype = self._take(node["tensor"]), node["dtype"]
+        array = self._take(node["tensor"])
+        dtype = node["dtype"]
         if not isinstance(dtype, str):
             raise StreamError("dtype is not text")
         if dtype == "bfloat16":

@@ -1,9 +1,10 @@
-"""Evaluate a prediction: rebuild, run in the sandbox, compare, decide. No other path leads to a verdict."""
+"""Evaluate a prediction: rebuild, run, compare, decide. No other path leads to a verdict."""
 
 import dataclasses
+import functools
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from lmrbench_data.base.errors import InfraError, OverloadError
 from lmrbench_data.base.source import SourceError
@@ -18,7 +19,7 @@ from ..rebuild.workspace import (
     without_experiments,
     workspace_tar,
 )
-from ..sandbox.base import Limits, Sandbox
+from ..sandbox.base import Limits, Outcome, Sandbox
 from ..sandbox.exclusive_retry import run_with_exclusive_retry
 from .choices import implemented_options, searches_table
 from .decode import Frame
@@ -39,7 +40,7 @@ def evaluate_prediction(
     stop: threading.Event | None = None,
     together: bool = False,
 ) -> Verdict:
-    """Return the verdict on one prediction; an engine failure is retried before it is an infra error.
+    """Return the verdict on one prediction; a failure of the engine is retried.
 
     Args:
         image: the result of `sandbox.prepare(row["docker_image"])`.
@@ -62,14 +63,16 @@ def evaluate_prediction(
         took = time.monotonic() - started
         return Verdict.without_cases(Cause.ENGINE, f"cannot rebuild: {error}", duration_s=took)
     verdict = _evaluate_files(row, repo, sandbox, image, frames, timeout_scale, stop, together)
-    notes += [verdict.detail] if verdict.detail else []
-    return dataclasses.replace(verdict, detail="; ".join(notes)) if verdict.cases else verdict
+    if not verdict.cases:
+        return verdict
+    detail = "; ".join(filter(None, [*notes, verdict.detail]))
+    return dataclasses.replace(verdict, detail=detail)
 
 
 def evaluate_repository(
     row: DatasetRow, repo: Mapping[str, File], sandbox: Sandbox, image: str
 ) -> Verdict:
-    """Return the verdict on all files of a repository that was changed in place, as `evaluate_prediction`."""
+    """Return the verdict on all files of a repository that was changed in place."""
     frames = read_expected(row)
     try:
         check_repository(row, repo)
@@ -89,38 +92,53 @@ def _evaluate_files(
     together: bool = False,
 ) -> Verdict:
     """Run the cases on a rebuilt repository and grade their outputs."""
-    started, tests = time.monotonic(), row["tests"]
-    published = sum(len(tests["seeds"]) if case["varies"] else 1 for case in tests["cases"])
-    limits = Limits(
-        tests["timeout_s"] * timeout_scale * max(1.0, len(frames) / published), tests["memory_mb"]
-    )
+    started = time.monotonic()
     runs = [(frame.case, frame.seed) for frame in frames]
-    files = without_experiments(row, repo)
+    limits = _limits(row, len(runs), timeout_scale)
     workspace = workspace_tar(
-        files, row_cases(row), runs=runs, limit_s=limits.time_s, together=together
+        without_experiments(row, repo),
+        row_cases(row),
+        runs=runs,
+        limit_s=limits.time_s,
+        together=together,
     )
-    reason = ""
-    stop = stop or threading.Event()
-    for attempt in range(INFRA_TRIES):
-        if attempt and stop.wait(0.5 * 4 ** (attempt - 1)):
-            break
+    run = functools.partial(
+        run_with_exclusive_retry, sandbox, image, workspace, limits, libraries_of(row)
+    )
+    try:
+        outcome = _retry(run, stop or threading.Event())
+    except InfraError as error:
+        cause = Cause.OVERLOAD if isinstance(error, OverloadError) else Cause.ENGINE
+        duration_s = time.monotonic() - started
+        return Verdict.without_cases(cause, str(error), duration_s=duration_s)
+    cases = grade(frames, row["tests"]["cases"], outcome)
+    verdict = Verdict(
+        worst(case.status for case in cases),
+        cases,
+        outcome.log,
+        outcome.duration_s,
+        cpu_s=outcome.cpu_s,
+        choices=implemented_options(row, outcome.stdout, runs),
+    )
+    return verdict.searching() if searches_table(row, repo) else verdict
+
+
+def _limits(row: DatasetRow, runs: int, timeout_scale: float) -> Limits:
+    """Return the limits of a row, for as many runs as its recording has or more."""
+    tests = row["tests"]
+    recorded = sum(len(tests["seeds"]) if case["varies"] else 1 for case in tests["cases"])
+    time_s = tests["timeout_s"] * timeout_scale * max(1.0, runs / recorded)
+    return Limits(time_s, tests["memory_mb"])
+
+
+def _retry(run: Callable[[], Outcome], stop: threading.Event) -> Outcome:
+    """Run until the engine does not fail; InfraError after the last try, or when `stop` is set."""
+    for attempt in range(INFRA_TRIES - 1):
         try:
-            outcome = run_with_exclusive_retry(sandbox, image, workspace, limits, libraries_of(row))
-        except OverloadError as error:
-            return Verdict.without_cases(
-                Cause.OVERLOAD, str(error), duration_s=time.monotonic() - started
-            )
-        except InfraError as error:
-            reason = str(error)
-            continue
-        cases = grade(frames, tests["cases"], outcome)
-        verdict = Verdict(
-            worst(case.status for case in cases),
-            cases,
-            outcome.log,
-            outcome.duration_s,
-            cpu_s=outcome.cpu_s,
-            choices=implemented_options(row, outcome.stdout, runs),
-        )
-        return verdict.searching() if searches_table(row, repo) else verdict
-    return Verdict.without_cases(Cause.ENGINE, reason, duration_s=time.monotonic() - started)
+            return run()
+        except OverloadError:
+            raise
+        except InfraError:
+            if stop.wait(0.5 * 4**attempt):
+                raise
+    return run()

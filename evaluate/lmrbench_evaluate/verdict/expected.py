@@ -8,7 +8,7 @@ from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import File, LoadError, gunzip, read_archive
 
 from ..rebuild.workspace import libraries_of, workspace_tar
-from ..sandbox.base import Limits, Sandbox
+from ..sandbox.base import Limits, Outcome, Sandbox
 from ..sandbox.exclusive_retry import run_with_exclusive_retry
 from .decode import Frame, StreamError, read_frames, read_json
 
@@ -28,7 +28,7 @@ def row_cases(row: DatasetRow) -> bytes:
 
 
 def read_expected(row: DatasetRow) -> list[Frame]:
-    """Return the recorded outputs of a row, in the order in which the cases run; StreamError if they are damaged."""
+    """Return the recorded outputs of a row in running order; StreamError if they are damaged."""
     return unpack_frames(row["expected"])
 
 
@@ -64,39 +64,56 @@ def record_seeds(
         BadReferenceError: it did not return an output for each case and seed.
         InfraError: the machinery failed, or the machine was overloaded.
     """
-    others = seeds[:1] if constant else []
-    runs = [
-        (case["name"], seed)
-        for case in row["tests"]["cases"]
-        for seed in (seeds if case["varies"] else others)
-    ]
-    limit = (
-        row["tests"]["timeout_s"]
-        * timeout_scale
-        * max(1.0, len(seeds) / len(row["tests"]["seeds"]))
-    )
-    setting = f"import os\nos.environ.update({dict(environment)!r})\n" if environment else ""
-    cases = setting.encode() + row_cases(row)
-    workspace = workspace_tar(golden_repo, cases, runs=runs, limit_s=limit, threads=threads)
-    # Libraries take their number of threads when they are loaded: another one needs them loaded anew.
+    tests = row["tests"]
+    runs: list[tuple[str, int]] = []
+    for case in tests["cases"]:
+        if case["varies"]:
+            runs += [(case["name"], seed) for seed in seeds]
+        elif constant:
+            runs += [(case["name"], seed) for seed in seeds[:1]]
+    scale = timeout_scale * max(1.0, len(seeds) / len(tests["seeds"]))
+    limits = Limits(tests["timeout_s"] * scale, tests["memory_mb"])
+    cases = _setting(environment or {}) + row_cases(row)
+    workspace = workspace_tar(golden_repo, cases, runs=runs, limit_s=limits.time_s, threads=threads)
+    # Libraries take their number of threads when they are loaded: another one needs a new load.
     modules = libraries_of(row) if threads == 1 else ()
-    limits = Limits(limit, row["tests"]["memory_mb"])
     outcome = run_with_exclusive_retry(sandbox, image, workspace, limits, modules)
     try:
         frames = list(read_frames(outcome.stdout))
     except StreamError:
         frames = []
-    returned = {(frame.case, frame.seed) for frame in frames if frame.kind == "output"}
-    if lacking := [run for run in runs if run not in returned]:
-        case, seed = lacking[0]
-        how = f"its sandbox ended with {outcome.ended} after {outcome.duration_s:.0f} s"
-        if frame := next(
-            (frame for frame in frames if (frame.case, frame.seed) == lacking[0]), None
-        ):
-            facts = read_json(frame.payload)
-            how = " ".join(
-                f"{facts.get('type', frame.kind)}: {facts.get('message', facts)}".split()
-            )[:300]
-        problem = f"the reference does not return from case_{case} on seed {seed} ({len(lacking)} of {len(runs)} runs)"
-        raise BadReferenceError(f"{row['instance_id']}: {problem}: {how}; fix the task")
+    _require_outputs(row, runs, frames, outcome)
     return frames
+
+
+def _setting(environment: Mapping[str, str]) -> bytes:
+    """Return code that sets variables."""
+    if not environment:
+        return b""
+    return f"import os\nos.environ.update({dict(environment)!r})\n".encode()
+
+
+def _require_outputs(
+    row: DatasetRow, runs: Sequence[tuple[str, int]], frames: Sequence[Frame], outcome: Outcome
+) -> None:
+    """Raise BadReferenceError unless each run returned an output."""
+    returned = {(frame.case, frame.seed) for frame in frames if frame.kind == "output"}
+    missing = [run for run in runs if run not in returned]
+    if not missing:
+        return
+    case, seed = missing[0]
+    how = f"its sandbox ended with {outcome.ended} after {outcome.duration_s:.0f} s"
+    for frame in frames:
+        if (frame.case, frame.seed) == missing[0]:
+            how = _failure(frame)
+            break
+    raise BadReferenceError(
+        f"{row['instance_id']}: the reference does not return from case_{case} on seed {seed}"
+        f" ({len(missing)} of {len(runs)} runs): {how}; fix the task"
+    )
+
+
+def _failure(frame: Frame) -> str:
+    facts = read_json(frame.payload)
+    message = f"{facts.get('type', frame.kind)}: {facts.get('message', facts)}"
+    return " ".join(message.split())[:300]

@@ -32,12 +32,13 @@ class Comparison:
         self.checker = declared.get("checker") or None
 
     def close(self, expected: np.ndarray, actual: np.ndarray) -> np.ndarray:
-        """Compare elementwise within the tolerances; NaN equals NaN, and infinities of one sign are equal.
+        """Compare elementwise within the tolerances; NaN equals NaN, and infinity itself.
 
-        The numbers become float64 at least, because float16 would round or overflow. With `exact`, 0.0 and -0.0
-        differ. The real and the imaginary parts of complex numbers are compared apart.
+        The numbers become float64 at least, because float16 would round or overflow. With `exact`,
+        0.0 and -0.0 differ. The real and the imaginary parts of complex numbers are compared apart.
         """
-        want, got = expected.reshape(-1), actual.reshape(-1)
+        want = expected.reshape(-1)
+        got = actual.reshape(-1)
         result = np.empty(want.size, bool)
         for start in range(0, want.size, _BLOCK):
             block = slice(start, start + _BLOCK)
@@ -52,35 +53,39 @@ class Comparison:
             return expected == actual and math.copysign(1, expected) == math.copysign(1, actual)
         if expected == actual:
             return True
-        return math.isfinite(expected) and abs(actual - expected) <= self.atol + self.rtol * abs(
-            expected
-        )
+        allowed = self.atol + self.rtol * abs(expected)
+        return math.isfinite(expected) and abs(actual - expected) <= allowed
 
     def describe(self, expected: Any, actual: Any) -> str:
-        """Describe two values of one type: "got 0.786, expected 0.785 (relative error 0.0018, tolerance 0.0001)".
+        """Describe two values of one type: "got 0.786, expected 0.785 (relative error ...)".
 
-        The error is relative where `rtol` allows more than `atol`, else absolute; NaN and infinities have none.
+        The error is relative where `rtol` allows more than `atol`, else absolute; NaN and
+        infinities have none.
         """
         if not isinstance(expected, float):
             return f"got {show(actual)}, expected {show(expected)}"
-        pairs = ((f"{actual:.{digits}g}", f"{expected:.{digits}g}") for digits in range(3, 17))
-        got, want = next(
-            (pair for pair in pairs if pair[0] != pair[1]), (repr(actual), repr(expected))
-        )
-        text = f"got {got}, expected {want}"
+        got, want = _different_digits(actual, expected)
+        error = self._error(expected, actual)
+        return f"got {got}, expected {want}{error and f' ({error})'}"
+
+    def _error(self, expected: float, actual: float) -> str:
         allows = self.rtol or self.atol
         with np.errstate(all="ignore"):  # the distance of two finite numbers can overflow
-            distance, size = float(np.abs(np.subtract(actual, expected))), abs(expected)
+            distance = float(np.abs(np.subtract(actual, expected)))
+            size = abs(expected)
         if not 0 < distance < math.inf:
-            return text if allows else f"{text} (compared exactly)"
+            return "" if allows else "compared exactly"
         is_relative = size > 0 and self.rtol * size >= self.atol
-        error, tolerance = (distance / size, self.rtol) if is_relative else (distance, self.atol)
+        error = distance / size if is_relative else distance
+        tolerance = self.rtol if is_relative else self.atol
+        kind = "relative" if is_relative else "absolute"
         allowed = f"tolerance {tolerance:g}" if allows else "compared exactly"
-        return f"{text} ({'relative' if is_relative else 'absolute'} error {above(error, tolerance)}, {allowed})"
+        return f"{kind} error {above(error, tolerance)}, {allowed}"
 
     def _wide(self, expected: np.ndarray, actual: np.ndarray) -> np.ndarray:
         wide = np.result_type(expected.dtype, actual.dtype, np.float64)
-        want, got = expected.astype(wide), actual.astype(wide)
+        want = expected.astype(wide)
+        got = actual.astype(wide)
         with np.errstate(all="ignore"):
             if wide.kind != "c":
                 return self._close(want, got)
@@ -88,9 +93,19 @@ class Comparison:
 
     def _close(self, want: np.ndarray, got: np.ndarray) -> np.ndarray:
         near = np.asarray(np.isclose(got, want, rtol=self.rtol, atol=self.atol, equal_nan=True))
-        return (
-            near & ((np.signbit(want) == np.signbit(got)) | np.isnan(want)) if self.exact else near
-        )
+        if not self.exact:
+            return near
+        is_same_sign = np.signbit(want) == np.signbit(got)
+        return np.asarray(near & (is_same_sign | np.isnan(want)))
+
+
+def _different_digits(first: float, second: float) -> tuple[str, str]:
+    """Print two numbers with at least three digits, and as many as tell them apart."""
+    for digits in range(3, 17):
+        texts = f"{first:.{digits}g}", f"{second:.{digits}g}"
+        if texts[0] != texts[1]:
+            return texts
+    return repr(first), repr(second)
 
 
 def above(error: float, tolerance: float) -> str:
@@ -100,5 +115,5 @@ def above(error: float, tolerance: float) -> str:
 
 
 def show(value: Any) -> str:
-    """Return the start of a value's representation, without printing all of it first: it may be huge."""
+    """Return the start of a value's representation; all of it may be huge."""
     return cut(_SHORT.repr(value), MAX_SHOWN)

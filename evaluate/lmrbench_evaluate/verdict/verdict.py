@@ -1,7 +1,8 @@
 """Decide the verdict on a sandbox's output: `Cause` maps each cause to a status.
 
-Only an output that equals the recorded one leads to `passed`; claims of the tested code count for nothing. Nothing that
-it does leads to `infra_error`: only the engine, an overloaded machine, a damaged dataset or a bug of ours.
+Only an output that equals the recorded one leads to `passed`; claims of the tested code count for
+nothing. Nothing that it does leads to `infra_error`: only the engine, an overloaded machine, a
+damaged dataset or a bug of ours.
 """
 
 import signal
@@ -51,7 +52,8 @@ class Cause(Enum):
     NOT_APPLICABLE = "not_applicable", Status.MALFORMED
     # the machinery
     ENGINE = "engine", Status.INFRA_ERROR
-    # It has been tried again alone. No answer causes this by sleeping: the rule is in `sandbox/meter.py`.
+    # It has been tried again alone. No answer causes this by sleeping: the rule is in
+    # `sandbox/meter.py`.
     OVERLOAD = "overload", Status.INFRA_ERROR
     DATASET = "dataset", Status.INFRA_ERROR
     BUG = "bug", Status.INFRA_ERROR
@@ -64,7 +66,8 @@ class Cause(Enum):
 
 _SEVERITY = list(Status)
 MAX_DETAIL = 4000
-#: Messages of Python and torch when the operating system refuses memory (the `local` sandbox, huge requests).
+#: Messages of Python and torch when the operating system refuses memory (the `local` sandbox, huge
+#: requests).
 _ALLOCATION_MESSAGES = ("can't allocate memory", "not enough memory", "Unable to allocate")
 
 
@@ -102,7 +105,7 @@ class Verdict:
     duration_s: float
     """Wall-clock seconds in the sandbox."""
     detail: str = ""
-    """The parts of the answer that were left out or ignored; without cases, why the answer or the machinery failed."""
+    """Parts of the answer that were left out; without cases, the reason of the failure."""
     cause: Cause | None = None
     """The cause, if there are no cases."""
     cpu_s: float | None = None
@@ -110,8 +113,8 @@ class Verdict:
     choices: Sequence[ChoiceRow] = ()
     """The options that the answer implements, if the row has choices."""
     searches_table: bool = False
-    """Whether the answer holds numbers of its paper's tables, by which it can search for the options; then it has not
-    reproduced the method, whatever its cases."""
+    """Whether the answer holds numbers of its paper's tables, by which it can search for the
+    options; then it has not reproduced the method, whatever its cases."""
 
     @classmethod
     def without_cases(
@@ -129,7 +132,7 @@ class Verdict:
         return worst([*statuses, Status.FAILED] if self.searches_table else statuses)
 
     def searching(self) -> Self:
-        """Return the verdict on an answer with these results of cases that holds numbers of its paper's tables."""
+        """Return the verdict if the answer holds numbers of its paper's tables."""
         status = worst([self.status, Status.FAILED])
         return replace(
             self, status=status, searches_table=True, detail="holds numbers of the paper's tables"
@@ -138,32 +141,29 @@ class Verdict:
     def functions(self, declared: Sequence[DeclaredCase]) -> list[PartRow]:
         """Return the verdict on each function of a method: the worst of the cases that test it.
 
-        Without results of cases, every function has the status of the answer. Experiments test no function alone.
+        Without results of cases, every function has the status of the answer. Experiments test no
+        function alone.
         """
         return self._parts(
             (name, item["name"]) for item in declared for name in item.get("goals") or ()
         )
 
     def experiments(self, declared: Sequence[DeclaredCase]) -> list[PartRow]:
-        """Return the verdict on each experiment of a method: the worst of its seeds, or the status of the answer."""
+        """Return the verdict on each experiment: the worst of its seeds, or the answer's status."""
         return self._parts(
             (item["name"], item["name"]) for item in declared if not item.get("goals")
         )
 
     def _parts(self, tested_by: Iterable[tuple[str, str]]) -> list[PartRow]:
-        """Return the verdict on each part of a method, given each part with the cases that test it."""
-        found: dict[str, list[Status]] = {}
+        """Return the verdict on each part of a method, given parts and the cases that test them."""
+        statuses: dict[str, list[Status]] = {}
         for part, name in tested_by:
-            statuses = (
-                [case.status for case in self.cases if case.name == name]
-                if self.cases
-                else [self.status]
-            )
-            found.setdefault(part, []).extend(statuses)
-        return [
-            {"name": part, "status": str(worst(statuses))}
-            for part, statuses in sorted(found.items())
-        ]
+            of_part = statuses.setdefault(part, [])
+            if self.cases:
+                of_part += [case.status for case in self.cases if case.name == name]
+            else:
+                of_part.append(self.status)
+        return [{"name": part, "status": str(worst(statuses[part]))} for part in sorted(statuses)]
 
     def memorised(self, published: Collection[int], *, core: bool = False) -> bool:
         """Return whether the answer passes all published seeds and fails or raises on fresh ones.
@@ -171,26 +171,26 @@ class Verdict:
         A limit of time or memory proves nothing, because fresh seeds run last.
 
         Args:
-            core: consider the core cases alone. Neither level implies the other: an answer that memorised the core
-                cases may fail another case on every seed, and is memorised at the core level only.
+            core: consider the core cases alone. Neither level implies the other: an answer that
+                memorised the core cases may fail another case on every seed, and is memorised at
+                the core level only.
         """
         cases = [case for case in self.cases if case.core or not core]
-        fresh = [case.status for case in cases if case.seed not in published]
-        known = [case.status for case in cases if case.seed in published]
-        passes = bool(known) and all(status is Status.PASSED for status in known)
-        return passes and any(status in (Status.FAILED, Status.ERROR) for status in fresh)
+        on_fresh = {case.status for case in cases if case.seed not in published}
+        on_published = {case.status for case in cases if case.seed in published}
+        fails = not on_fresh.isdisjoint((Status.FAILED, Status.ERROR))
+        return on_published == {Status.PASSED} and fails
 
     def reason(self, *, core: bool = False) -> str:
         """Return one line on why the answer, or its core cases, did not pass; empty if they did."""
         status = self.core_status if core else self.status
-        cases = [case for case in self.cases if case.core or not core]
-        worst_case = next((case for case in cases if case.status is status), None)
         if status is Status.PASSED:
             return ""
-        if worst_case is None:
-            return self.detail
-        first_line = worst_case.detail.partition("\n")[0]
-        return f"case_{worst_case.name} seed {worst_case.seed}: {first_line}"
+        for case in self.cases:
+            if case.status is status and (case.core or not core):
+                first_line = case.detail.partition("\n")[0]
+                return f"case_{case.name} seed {case.seed}: {first_line}"
+        return self.detail
 
 
 def worst(statuses: Iterable[Status]) -> Status:
@@ -207,44 +207,46 @@ def grade(
         declared: the level and comparison of each case.
 
     Raises:
-        StreamError: an expected output cannot be read; an unreadable output of the tested code is a result.
+        StreamError: an expected output cannot be read; an unreadable output of the tested code is a
+            result.
     """
     comparisons = {case["name"]: Comparison(case) for case in declared}
     core = {case["name"] for case in declared if case["core"]}
     sent: dict[tuple[str, int], list[Frame]] = {(want.case, want.seed): [] for want in expected}
-    broken = ""
-    try:
-        for frame in read_frames(outcome.stdout):
-            found = sent.get((frame.case, frame.seed))
-            if (
-                found is not None and len(found) < 2
-            ):  # an unknown case, or a third output, takes no memory
-                found.append(frame)
-    except StreamError as error:
-        broken = str(error)
+    problem = _collect(outcome.stdout, sent)
     results = []
     for want in expected:
-        cause, detail = _grade_case(
-            want, sent[want.case, want.seed], comparisons[want.case], outcome, broken
-        )
+        frames = sent[want.case, want.seed]
+        if frames:
+            cause, detail = _grade_case(want, frames, comparisons[want.case])
+        else:
+            cause, detail = _missing(outcome, problem)
         results.append(CaseResult(want.case, want.seed, cause.status, detail, want.case in core))
     return results
 
 
-def _grade_case(
-    want: Frame, got: Sequence[Frame], comparison: Comparison, outcome: Outcome, broken: str
-) -> tuple[Cause, str]:
-    """Return cause and detail of one case."""
-    if not got:
-        return _missing(outcome, broken)
+def _collect(stream: bytes, sent: Mapping[tuple[str, int], list[Frame]]) -> str:
+    """Fill in the frames of each expected run; return why the stream cannot be read on, if so."""
+    try:
+        for frame in read_frames(stream):
+            frames = sent.get((frame.case, frame.seed))
+            # An unknown case, or a third output, takes no memory.
+            if frames is not None and len(frames) < 2:
+                frames.append(frame)
+    except StreamError as error:
+        return str(error)
+    return ""
+
+
+def _grade_case(want: Frame, got: Sequence[Frame], comparison: Comparison) -> tuple[Cause, str]:
+    """Return cause and detail of one case, which sent something."""
     if len(got) > 1:
         return Cause.TWO_OUTPUTS, "the stream holds more than one output for this case"
     frame = got[0]
     match frame.kind:
         case "output":
-            if (
-                frame.payload == want.payload
-            ):  # a recorded output equals itself: `references` has compared it
+            # A recorded output equals itself: `references` has compared it.
+            if frame.payload == want.payload:
                 return Cause.EQUAL, ""
             return compare_output(decode(want.payload), frame.payload, comparison)
         case "raised":
@@ -255,37 +257,34 @@ def _grade_case(
 
 
 def compare_output(expected: Any, payload: bytes, comparison: Comparison) -> tuple[Cause, str]:
-    """Return cause and detail of an output of the tested code; any failure to read it is its own fault."""
+    """Return cause and detail of an output of the tested code, whose fault any failure is."""
     try:
         difference = first_difference(expected, decode(payload), comparison)
     except (StreamError, TooLargeError) as error:
         return Cause.UNREADABLE_OUTPUT, str(error)
     except Exception as error:
         return Cause.UNREADABLE_OUTPUT, f"the output cannot be compared ({type(error).__name__})"
-    return (
-        (Cause.DIFFERENT, visible(difference, keep="")[:MAX_DETAIL])
-        if difference
-        else (Cause.EQUAL, "")
-    )
+    if difference:
+        return Cause.DIFFERENT, visible(difference, keep="")[:MAX_DETAIL]
+    return Cause.EQUAL, ""
 
 
 def _raised(facts: Mapping[str, Any]) -> tuple[Cause, str]:
-    kind, message = _text(facts.get("type")) or "Exception", _text(facts.get("message"))
+    kind = _text(facts.get("type")) or "Exception"
+    message = _text(facts.get("message"))
     frames = facts.get("frames")
-    places = [_text(item) for item in frames] if isinstance(frames, list) else []
-    line = f"{kind}: {message}" if message else kind
-    memory = kind == "MemoryError" or any(text in message for text in _ALLOCATION_MESSAGES)
-    return (Cause.OUT_OF_MEMORY if memory else Cause.RAISED), "\n".join([line, *reversed(places)])[
-        :MAX_DETAIL
-    ]
+    lines = [f"{kind}: {message}" if message else kind]
+    if isinstance(frames, list):
+        lines += [_text(item) for item in reversed(frames)]
+    is_memory = kind == "MemoryError" or any(text in message for text in _ALLOCATION_MESSAGES)
+    cause = Cause.OUT_OF_MEMORY if is_memory else Cause.RAISED
+    return cause, "\n".join(lines)[:MAX_DETAIL]
 
 
 def _died(facts: Mapping[str, Any]) -> tuple[Cause, str]:
     if facts.get("oom"):
         return Cause.OUT_OF_MEMORY, "killed by the kernel: the memory limit was reached"
-    if (
-        facts.get("signal") == signal.SIGXCPU
-    ):  # where the sandbox itself cannot tell how much is used
+    if facts.get("signal") == signal.SIGXCPU:  # the sandbox itself cannot tell how much is used
         return Cause.TIME_LIMIT, "no output within the time limit: the case used up its CPU time"
     if reason := _text(facts.get("reason")):
         return Cause.DIED, reason
@@ -294,21 +293,19 @@ def _died(facts: Mapping[str, Any]) -> tuple[Cause, str]:
 
 
 def _text(value: Any) -> str:
-    """Shorten and escape a text of the tested code for files and terminals; empty for anything else."""
+    """Shorten and escape a text of the tested code; empty for anything else."""
     return visible(value[:2000], keep="\n") if isinstance(value, str) else ""
 
 
-def _missing(outcome: Outcome, broken: str) -> tuple[Cause, str]:
+def _missing(outcome: Outcome, problem: str) -> tuple[Cause, str]:
     if outcome.ended is Ended.TIME_LIMIT:
         cpu = "" if outcome.cpu_s is None else f", of which {outcome.cpu_s:.0f} s of CPU time"
-        return (
-            Cause.TIME_LIMIT,
-            f"no output within the time limit ({outcome.duration_s:.0f} s{cpu})",
-        )
+        took = f"{outcome.duration_s:.0f} s{cpu}"
+        return Cause.TIME_LIMIT, f"no output within the time limit ({took})"
     if outcome.ended is Ended.OUT_OF_MEMORY:
         return Cause.OUT_OF_MEMORY, "the memory limit of the sandbox was reached"
     if outcome.ended is Ended.OUTPUT_LIMIT:
         return Cause.OUTPUT_LIMIT, "the sandbox wrote more than its output limit"
-    if broken:
-        return Cause.UNREADABLE_OUTPUT, broken
+    if problem:
+        return Cause.UNREADABLE_OUTPUT, problem
     return Cause.NO_OUTPUT, "the runner ended before this case returned"
