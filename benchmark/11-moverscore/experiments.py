@@ -2,12 +2,13 @@
 
 import torch
 from corpus import make_corpus
-from evaluate import load_pairs
 from idf import idf_of_unseen, idf_table
 from movescore import mover_score
 from preprocess import LayeredTokens, collate
 from tokenizer import SPECIAL_TOKENS, WordPieceTokenizer
 from torch import Tensor
+
+from evaluate import load_pairs
 
 #: Column -> words of an n-gram (None for whole texts), and the share of inverse document frequencies in the weights.
 SETTINGS: dict[str, tuple[int | None, float]] = {

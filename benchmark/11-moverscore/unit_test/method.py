@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from corpus import make_corpus
 from emd import transport_cost
-from evaluate import MoverScorer, load_pairs
 from idf import idf_of_unseen, idf_table, inverse_frequency
 from lmrbench_cases import compare, experiment, goal
 from movescore import (
@@ -27,6 +26,8 @@ from movescore import (
 from preprocess import LayeredTokens, collate, is_counted
 from scipy.stats import pearsonr
 from torch import Tensor
+
+from evaluate import MoverScorer, load_pairs
 
 FEW = "[CLS] [SEP] [UNK] the ##s ... .. '' — a##b 10 u.s. # b## – s !?".split()
 

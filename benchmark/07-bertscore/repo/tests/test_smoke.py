@@ -16,6 +16,7 @@ from bert_score.rescale import rescale  # noqa: E402
 from bert_score.score import PADDING_VALUE, batches_of_similar_length  # noqa: E402
 from bert_score.tokenizer import UNKNOWN, WordPieceTokenizer  # noqa: E402
 from bert_score.toy_systems import make_slotted, make_systems  # noqa: E402
+
 from evaluate import load_pairs, toy_scorer  # noqa: E402
 
 

@@ -12,10 +12,11 @@ sys.path.insert(0, str(ROOT))
 
 from corpus import make_corpus  # noqa: E402
 from emd import emd  # noqa: E402
-from evaluate import MoverScorer, load_pairs  # noqa: E402
 from idf import idf_of_unseen, idf_table  # noqa: E402
 from preprocess import collate, is_counted  # noqa: E402
 from tokenizer import WordPieceTokenizer  # noqa: E402
+
+from evaluate import MoverScorer, load_pairs  # noqa: E402
 
 
 class TransportTest(unittest.TestCase):
