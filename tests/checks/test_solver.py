@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 
 import pytest
 
-from lmrbench.checks.solver import Cells, Combination, hard_errors
+from lmrbench.checks.solver import Cells, Combination, HardRow
 from lmrbench_data.base.errors import InputError
 
 SIZES, TRUTH = (3, 3, 3, 3, 3), (1, 0, 2, 1, 2)
@@ -33,8 +33,8 @@ def checked(table: Callable[[Combination], list[float]], budget_s: float = 100.0
         return {chosen: table(chosen) for chosen in combinations}
 
     made: set[Combination] = set()
-    results = hard_errors(SIZES, TRUTH, run, seed="a row", cpu_s=2.0, budget_s=budget_s)
-    found = {name.removeprefix("tables, "): (error, note) for name, error, note in results}
+    row = HardRow(SIZES, TRUTH, run, seed="a row", cpu_s=2.0, budget_s=budget_s)
+    found = {proof.name.removeprefix("tables, "): (proof.error, proof.note) for proof in row.prove()}
     assert len(made) < 243 / 3
     return found
 
