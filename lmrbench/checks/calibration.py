@@ -4,10 +4,10 @@
 the judgements are stored; every number is computed from them.
 """
 
-import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.configurations import CARELESS, PLAIN, VALID, WRONG
@@ -18,7 +18,7 @@ from lmrbench_data.base.text_table import Table
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.task import Task
 from lmrbench_evaluate.judge.asking import JudgeSummary
-from lmrbench_evaluate.judge.judgement_log import Judge, read_judgements
+from lmrbench_evaluate.judge.judgement_log import Judge, Judgement, read_judgements
 from lmrbench_evaluate.judge.judging import judge_predictions
 from lmrbench_evaluate.judge.opinion import BEST_FIRST
 from lmrbench_evaluate.predictions.prediction import Prediction
@@ -44,6 +44,14 @@ class Calibration:
     """Kind of variant → number of variants in each category."""
     left_out: Counter[str]
     """Reason → number of variants that were left out."""
+
+    def count(self, kind: str, judgement: Judgement | None) -> None:
+        """Count the judgement of a variant."""
+        if judgement and judgement.category:
+            self.judged[kind][judgement.category] += 1
+        else:
+            reason = judgement.not_judged if judgement else ""
+            self.left_out[reason or "no judgement"] += 1
 
     @property
     def measures(self) -> dict[str, Share]:
@@ -80,11 +88,7 @@ class Calibration:
         measures = [[name, share.fraction, share.bounds] for name, share in self.measures.items()]
         measures.append(["Cohen's kappa, CC / not CC", agreement, "-"])
         judged = [f"judge: {name}" for name in BEST_FIRST]
-        kinds = []
-        for kind, right in EXPECTED[self.track].items():
-            counts = [str(self.judged[kind][name]) for name in BEST_FIRST]
-            share = self._share({kind: right})
-            kinds.append([kind, " or ".join(right), *counts, share.fraction, share.bounds])
+        kinds = [self._row(kind) for kind in self.judged]
         return [
             ("Measures", (["measure", "value", "95%"], measures)),
             (
@@ -92,6 +96,12 @@ class Calibration:
                 (["variants", "expected", *judged, "as expected", "95%"], kinds),
             ),
         ]
+
+    def _row(self, kind: str) -> list[str]:
+        right = EXPECTED[self.track][kind]
+        counts = [str(self.judged[kind][name]) for name in BEST_FIRST]
+        share = self._share({kind: right})
+        return [kind, " or ".join(right), *counts, share.fraction, share.bounds]
 
     def as_dict(self) -> dict[str, Any]:
         """Return all numbers, for JSON."""
@@ -121,17 +131,26 @@ def find_variants(tasks: Sequence[Task], track: str, each: int | None = None) ->
     """
     if track not in EXPECTED:
         raise ArgumentError("track", f"must be {' or '.join(EXPECTED)}, not {track!r}")
-    variants = []
+    variants: list[Prediction] = []
     for task in tasks:
-        for item, kind in itertools.product(task.implementations, EXPECTED[track]):
-            paths = task.variants(item, kind)
-            step = max(1, len(paths) // each) if each else 1
-            for path in paths[::step][:each]:
-                text, model = path.read_text(encoding="utf-8"), f"{kind}/{path.stem}"
-                variants.append(Prediction(item.instance_id, model, "function", text, track=track))
+        for item in task.implementations:
+            for kind in EXPECTED[track]:
+                paths = _spread(task.variants(item, kind), each)
+                variants += [_prediction(item.instance_id, track, path) for path in paths]
     if not variants:
         raise ArgumentError("benchmark", "these tasks have no variants; see CONTRIBUTING.md")
     return variants
+
+
+def _spread(paths: Sequence[Path], most: int | None) -> Sequence[Path]:
+    if most is None:
+        return paths
+    return paths[:: max(1, len(paths) // most)][:most]
+
+
+def _prediction(instance: str, track: str, path: Path) -> Prediction:
+    text = path.read_text(encoding="utf-8")
+    return Prediction(instance, f"{path.parent.name}/{path.stem}", "function", text, track=track)
 
 
 def calibrate(
@@ -148,17 +167,16 @@ def calibrate(
     settings.run.mkdir(parents=True, exist_ok=True)
     folder.predictions.write(variants)
     summary = judge_predictions(settings, {row["instance_id"]: row for row in rows}, progress)
-    judgements = read_judgements(settings.run, summary.judge)
     track = variants[0].track
-    judged = {kind: Counter[str]() for kind in EXPECTED[track]}
-    calibration = Calibration(summary.judge, track, judged, Counter())
+    calibration = Calibration(summary.judge, track, _no_counts(track), Counter())
+    judgements = read_judgements(settings.run, summary.judge)
     for variant in variants:
-        judgement = judgements.get(variant.key.question)
-        if judgement and judgement.category:
-            calibration.judged[_kind(variant)][str(judgement.category)] += 1
-        else:
-            calibration.left_out[(judgement and judgement.not_judged) or "no judgement"] += 1
+        calibration.count(_kind(variant), judgements.get(variant.key.question))
     return calibration, summary
+
+
+def _no_counts(track: str) -> dict[str, Counter[str]]:
+    return {kind: Counter() for kind in EXPECTED[track]}
 
 
 def _kind(variant: Prediction) -> str:

@@ -12,7 +12,7 @@ run as well (`repository.py`); an instance is proved only if they succeed.
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.jobs import Progress, run_jobs
+from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.text import plural
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.rows import DatasetRow
@@ -28,7 +29,7 @@ from lmrbench_data.tasks.recordings import read_recording
 from lmrbench_data.tasks.task import Instance, Task
 from lmrbench_data.tasks.task_folders import read_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
-from lmrbench_evaluate.verdict.decode import StreamError
+from lmrbench_evaluate.verdict.decode import Frame, StreamError
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.expected import read_expected
 from lmrbench_evaluate.verdict.verdict import Status
@@ -80,6 +81,13 @@ class Job(NamedTuple):
     plans: Sequence[Plan]
     run: Callable[[], list[Finding]]
 
+    def settle(self, findings: list[Finding]) -> list[Plan]:
+        """Add the findings to the instances; return those that are finished."""
+        for checked in self.plans:
+            checked.findings += findings
+            checked.open_jobs -= 1
+        return [checked for checked in self.plans if not checked.open_jobs]
+
 
 def check_tasks(
     tasks: Sequence[Task],
@@ -110,18 +118,21 @@ def check_tasks(
         if checked.row is None:
             finished(checked.item.instance_id, checked.result)
     jobs = list(_jobs(plans, sandbox))
-    progress = progress or Progress()
+    for job, findings in _run_jobs(jobs, workers, progress or Progress()):
+        yield from findings
+        for checked in job.settle(findings):
+            finished(checked.item.instance_id, checked.finish(record))
+
+
+def _run_jobs(
+    jobs: Sequence[Job], workers: int, progress: Progress
+) -> Iterator[tuple[Job, list[Finding]]]:
     progress.start(len(jobs))
     with contextlib.closing(run_jobs(jobs, lambda job: job.run(), workers)) as done:
         for job, future in done:
             findings = future.result()
             progress.step("error" if any(finding.is_error for finding in findings) else "ok")
-            yield from findings
-            for checked in job.plans:
-                checked.findings += findings
-                checked.open_jobs -= 1
-                if checked.open_jobs == 0:
-                    finished(checked.item.instance_id, checked.finish(record))
+            yield job, findings
 
 
 def _plans(tasks: Sequence[Task], resume: bool) -> list[Plan]:
@@ -137,24 +148,34 @@ def _plans(tasks: Sequence[Task], resume: bool) -> list[Plan]:
 
 def plan(task: Task, item: Instance, references: ReferenceLines, proofs: Mapping[str, str]) -> Plan:
     """Read an instance and find the problems that need no run; skip one with a valid proof."""
-    problems = list(static_problems(task, item, references))
-    findings = [Finding(**vars(problem)) for problem in problems]
+    checked = Plan(task, item, _findings(static_problems(task, item, references)))
     try:
         [row] = build_rows([dataclasses.replace(task, instances=(item,))])
-        findings += [note_on_seeds(row), note_on_trivial_answers(row)]
+        checked.findings += _row_findings(task, row, item.configuration.is_altered)
     except (InputError, StreamError) as error:
-        findings.append(Finding.of(item.instance_id, "recording", str(error)))
-        return Plan(task, item, findings, result=f"error: {error}")
-    if item.configuration.is_altered:
-        problems = [*choice_problems(row), *option_problems(task)]
-        findings += [Finding(**vars(problem)) for problem in problems]
-    checked = Plan(task, item, findings, row, proof_of(task, item, row))
+        checked.findings.append(Finding.of(item.instance_id, "recording", str(error)))
+        checked.result = f"error: {error}"
+        return checked
+    checked.proof = proof_of(task, item, row)
     if checked.is_sound and proofs.get(item.instance_id) == checked.proof:
         note = "unchanged since; --again repeats the check"
-        before = Finding.of(item.instance_id, BEFORE, "", note)
-        return Plan(task, item, [before], result="ok, checked before")
-    checked.trials = list(make_trials(task, item))
+        checked.findings = [Finding.of(item.instance_id, BEFORE, "", note)]
+        checked.result = "ok, checked before"
+    else:
+        checked.row = row
+        checked.trials = list(make_trials(task, item))
     return checked
+
+
+def _row_findings(task: Task, row: DatasetRow, is_altered: bool) -> list[Finding]:
+    findings = [note_on_seeds(row), note_on_trivial_answers(row)]
+    if is_altered:
+        findings += _findings(choice_problems(row)) + _findings(option_problems(task))
+    return findings
+
+
+def _findings(problems: Iterable[Problem]) -> list[Finding]:
+    return [Finding(**vars(problem)) for problem in problems]
 
 
 def _jobs(plans: Sequence[Plan], sandbox: Sandbox) -> Iterator[Job]:
@@ -202,15 +223,18 @@ def _repeat(checked: Plan, sandbox: Sandbox, image: str) -> list[Finding]:
 
 
 def _run_trial(checked: Plan, trial: Trial, sandbox: Sandbox, image: str) -> list[Finding]:
-    row = checked.row
-    assert row
+    assert checked.row
+    evaluate = partial(evaluate_prediction, checked.row, trial.prediction, sandbox, image)
     if trial.must is Must.FAIL_CORE:
         # One seed shows that an answer is wrong, unless it raises: then another case may have to
         # notice it.
-        seed = row["tests"]["seeds"][0]
-        first = [frame for frame in read_expected(row) if frame.seed == seed]
-        verdict = evaluate_prediction(row, trial.prediction, sandbox, image, expected=first)
+        verdict = evaluate(expected=_on_first_seed(checked.row))
         has_raised = any(case.status is Status.ERROR for case in verdict.cases)
         if trial.must.holds(verdict) and not has_raised:
             return [trial.judge(verdict)]
-    return [trial.judge(evaluate_prediction(row, trial.prediction, sandbox, image))]
+    return [trial.judge(evaluate())]
+
+
+def _on_first_seed(row: DatasetRow) -> list[Frame]:
+    seed = row["tests"]["seeds"][0]
+    return [frame for frame in read_expected(row) if frame.seed == seed]

@@ -1,7 +1,6 @@
 """Prove choices: options differ, choices are independent, and every option is stated in full."""
 
 import ast
-import functools
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,37 +25,43 @@ def choice_problems(row: DatasetRow) -> Iterator[Problem]:
     declared = {case["name"]: case for case in row["tests"]["cases"]}
     outputs = read_expected(row)
     for choice in row["choices"]:
-        problem = functools.partial(Problem, row["instance_id"], f"choices/{choice['name']}")
-        if not choice["cases"]:
-            yield problem("no case tests its functions alone; add one (@goal)")
-            continue
-        frames = {option["name"]: option_frames(choice, option) for option in choice["options"]}
-        for one, other in itertools.combinations(frames, 2):
-            seed = _equal_seed(frames[one], frames[other], declared)
-            if seed is not None:
-                equal = f"{one} and {other} give equal outputs on seed {seed}"
-                yield problem(f"{equal}; widen its cases")
-        case = _changed_case(frames[choice["stated"]], outputs, declared)
-        if case:
-            cause = "it changes with the options of this row"
-            yield problem(f"case_{case} depends on other choices as well: {cause}")
-        for other_choice in row["choices"]:
-            if other_choice["name"] != choice["name"]:
-                for message in _dependencies(choice, other_choice, declared):
-                    yield problem(message)
+        messages = ["no case tests its functions alone; add one (@goal)"]
+        if choice["cases"]:
+            messages = [
+                *_option_messages(choice, outputs, declared),
+                *_dependencies(choice, row["choices"], declared),
+            ]
+        for message in messages:
+            yield Problem(row["instance_id"], f"choices/{choice['name']}", message)
+
+
+def _option_messages(
+    choice: RowChoice, outputs: Sequence[Frame], declared: Mapping[str, DeclaredCase]
+) -> Iterator[str]:
+    """Yield the options with equal outputs, and a case that depends on other choices."""
+    frames = {option["name"]: option_frames(choice, option) for option in choice["options"]}
+    for one, other in itertools.combinations(frames, 2):
+        seed = _equal_seed(frames[one], frames[other], declared)
+        if seed is not None:
+            yield f"{one} and {other} give equal outputs on seed {seed}; widen its cases"
+    case = _changed_case(frames[choice["stated"]], outputs, declared)
+    if case:
+        cause = "it changes with the options of this row"
+        yield f"case_{case} depends on other choices as well: {cause}"
 
 
 def _dependencies(
-    choice: RowChoice, other: RowChoice, declared: Mapping[str, DeclaredCase]
+    choice: RowChoice, choices: Sequence[RowChoice], declared: Mapping[str, DeclaredCase]
 ) -> Iterator[str]:
     """Yield the options of a choice that change the cases of another one."""
     recorded = {option["name"]: unpack_frames(option["expected"]) for option in choice["options"]}
     published = recorded[choice["published"]]
-    expected = [frame for frame in published if frame.case in other["cases"]]
-    name = other["name"]
-    for option, frames in recorded.items():
-        case = _changed_case(expected, frames, declared)
+    others = [other for other in choices if other["name"] != choice["name"]]
+    for other, option in itertools.product(others, recorded):
+        expected = [frame for frame in published if frame.case in other["cases"]]
+        case = _changed_case(expected, recorded[option], declared)
         if case:
+            name = other["name"]
             yield f"{option} changes case_{case}, which tests {name}; test {name} alone there"
 
 
@@ -106,7 +111,6 @@ def _differ(one: Frame, other: Frame, declared: Mapping[str, DeclaredCase]) -> b
 
 def option_problems(task: Task) -> Iterator[Problem]:
     """Yield options with another signature than the reference, and unstated constants."""
-    problem = functools.partial(Problem, task.name)
     for choice in task.choices:
         reference = task.repo[choice.file].data.decode("utf-8")
         for option, code in choice.code.items():
@@ -114,10 +118,10 @@ def option_problems(task: Task) -> Iterator[Problem]:
             for function in choice.functions:
                 if _signature(reference, function) != _signature(code, function):
                     message = f"{function}: another signature than the reference's"
-                    yield problem(f"{where}.py", message)
+                    yield Problem(task.name, f"{where}.py", message)
             for number in sorted(_constants(code) - _stated_numbers(choice.texts[option])):
                 message = f"does not state the constant {number:g} of {option}.py"
-                yield problem(f"{where}.md", message)
+                yield Problem(task.name, f"{where}.md", message)
 
 
 def _signature(source: str, name: str) -> str:

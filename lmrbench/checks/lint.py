@@ -4,7 +4,6 @@ A clean task is well-formed; only `dataset check` proves that it is sound.
 """
 
 import ast
-import dataclasses
 import functools
 import re
 import sys
@@ -40,6 +39,9 @@ _VERDICTS = {"allclose", "isclose", "array_equal", "assert_close", "assert_allcl
 _SETTING = re.compile(r"\b\w+ ?= ?\d[\d.]*")
 _FORMULA = re.compile(r"\$|\\[a-zA-Z]+|[=≤≥∑∏∫√∈]")
 
+#: Places inside a task's folder with messages.
+_Places = Iterator[tuple[str, str]]
+
 
 def lint_tasks(
     names: Collection[str] = (), benchmark: Path | None = None
@@ -61,9 +63,8 @@ def lint_tasks(
     for path in chosen:
         problems += _todo_problems(path)
         if path.name in broken:
-            problem = _load_problem(path, broken[path.name])
-            message = f"{problem.message}; fix this to lint the rest"
-            problems.append(dataclasses.replace(problem, message=message))
+            error = f"{broken[path.name]}; fix this to lint the rest"
+            problems.append(_load_problem(path, error))
         else:
             problems += _task_problems(tasks[path.name], tasks, references)
     return len(chosen), problems
@@ -101,9 +102,9 @@ def instruction_problems(text: str, goal_file: str, goal_function: str) -> Itera
         yield f"does not name the goal function; add `{goal_function}`"
 
 
-def _load_problem(folder: Path, error: InputError) -> Problem:
+def _load_problem(folder: Path, error: str) -> Problem:
     """Turn an error that names file and place into a problem with a place inside the folder."""
-    place, _, message = str(error).removeprefix(f"{folder}/").partition(": ")
+    place, _, message = error.removeprefix(f"{folder}/").partition(": ")
     return Problem(folder.name, place, message)
 
 
@@ -123,71 +124,64 @@ def _task_problems(
     task: Task, others: dict[str, Task], references: ReferenceLines
 ) -> Iterator[Problem]:
     """Yield the problems of a readable task."""
-    if not re.fullmatch(r"\d\d+-[a-z0-9-]+", task.name):
-        yield Problem(task.name, "", "the folder's name is not of the form NN-slug; rename it")
     try:
         _ = task.image_tag
     except InputError as error:
-        yield _load_problem(task.folder, error)
-    for problems in (
-        _paper_problems,
-        _orphan_problems,
-        _ignored_problems,
-        _helper_problems,
-        _repository_problems,
-    ):
-        yield from problems(task)
+        yield _load_problem(task.folder, str(error))
+    for problems in _OF_TASKS:
+        for where, message in problems(task):
+            yield Problem(task.name, where, message)
     for item in task.implementations:
         prefix = f"{item.instance_id}: " if len(task.implementations) > 1 else ""
-        for problem in _instance_problems(task, item, others, references):
-            yield dataclasses.replace(problem, subject=task.name, where=prefix + problem.where)
+        for where, message in _instance_problems(task, item, others, references):
+            yield Problem(task.name, prefix + where, message)
 
 
-def _paper_problems(task: Task) -> Iterator[Problem]:
+def _arxiv_problems(task: Task) -> _Places:
     arxiv_id = task.paper["arxiv_id"]
     stated = re.search(r"arxiv\.org/(?:abs|pdf)/(\d{4}\.\d{4,5})", task.paper["url"])
     if stated and stated[1] != arxiv_id:
-        message = f"is {arxiv_id}, but paper.url names {stated[1]}; correct one"
-        yield Problem(task.name, "paper.arxiv_id", message)
-    problem = functools.partial(Problem, task.name, "paper.md")
-    words = len(task.paper_text.split())
+        yield "paper.arxiv_id", f"is {arxiv_id}, but paper.url names {stated[1]}; correct one"
+
+
+def _paper_problems(task: Task) -> _Places:
+    text = task.paper_text
+    words = len(text.split())
     least, most = PAPER_WORDS
-    if not least <= words <= most and "TODO" not in task.paper_text:
-        yield problem(f"{words} words; write one to two pages ({least} to {most})")
-    if re.search(r"^```(?:python|py)\b", task.paper_text, re.MULTILINE):
-        yield problem("shows Python; use words and equations")
+    if not least <= words <= most and "TODO" not in text:
+        yield "paper.md", f"{words} words; write one to two pages ({least} to {most})"
+    if re.search(r"^```(?:python|py)\b", text, re.MULTILINE):
+        yield "paper.md", "shows Python; use words and equations"
     for name in sorted({item.goal_file for item in task.implementations}):
-        if re.search(rf"(?<![\w/]){re.escape(name)}\b", task.paper_text):
-            yield problem(f"names {name}, a file of the repository; keep to what the paper says")
+        if re.search(rf"(?<![\w/]){re.escape(name)}\b", text):
+            fix = "keep to what the paper says"
+            yield "paper.md", f"names {name}, a file of the repository; {fix}"
 
 
-def _orphan_problems(task: Task) -> Iterator[Problem]:
+def _orphan_problems(task: Task) -> _Places:
     """Yield variants and recordings of instances that do not exist."""
     instances = {item.instance_id for item in task.every_instance}
-    options = {item.instance_id for item in task.options}
+    recorded = instances.union(item.instance_id for item in task.options)
     for path in matching(task.folder / "variants", "[!._]*"):
         if path.name not in instances:
-            names = ", ".join(sorted(instances))
-            message = f"belongs to no instance; rename it to one of: {names}"
-            yield Problem(task.name, f"variants/{path.name}", message)
+            fix = f"rename it to one of: {', '.join(sorted(instances))}"
+            yield f"variants/{path.name}", f"belongs to no instance; {fix}"
     for path in matching(task.folder / RECORDED, "*"):
-        if path.name.partition(".")[0] not in instances | options:
-            message = "belongs to no instance; delete it and record again"
-            yield Problem(task.name, f"{RECORDED}/{path.name}", message)
+        if path.name.partition(".")[0] not in recorded:
+            yield f"{RECORDED}/{path.name}", "belongs to no instance; delete it and record again"
 
 
-def _ignored_problems(task: Task) -> Iterator[Problem]:
+def _ignored_problems(task: Task) -> _Places:
     """Yield the files that git ignores, unless it ignores the whole task."""
     files = [path for path in matching(task.folder, "**/*") if path.is_file()]
     names = [path.relative_to(task.folder).as_posix() for path in files]
     ignored = ignored_files(task.folder, names)
     if ignored and "task.yaml" not in ignored:
         fix = "keep such files with `git add --force`, or drop the rule (see `git check-ignore -v`)"
-        message = f"git ignores {join_names(ignored)}, which a clone will lack; {fix}"
-        yield Problem(task.name, "", message)
+        yield "", f"git ignores {join_names(ignored)}, which a clone will lack; {fix}"
 
 
-def _helper_problems(task: Task) -> Iterator[Problem]:
+def _helper_problems(task: Task) -> _Places:
     """Yield the files beside the cases that they name and cannot read."""
     cases = {task.folder / item.tests.file for item in task.every_instance}
     source = " ".join(path.read_text("utf-8", errors="replace") for path in cases)
@@ -197,64 +191,78 @@ def _helper_problems(task: Task) -> Iterator[Problem]:
             if path.stem in words and path not in cases:
                 place = path.relative_to(task.folder).as_posix()
                 fix = "move it into the cases, or into repo/"
-                message = f"is not there when the cases run, which are one file; {fix}"
-                yield Problem(task.name, place, message)
+                yield place, f"is not there when the cases run, which are one file; {fix}"
+
+
+def _readme_problems(task: Task) -> _Places:
+    readme = task.repo.get("README.md")
+    if readme is None or task.demo_command.encode() not in readme.data:
+        yield "repo/README.md", f"does not show the demo command; add `{task.demo_command}`"
+
+
+def _size_problems(task: Task) -> _Places:
+    size = sum(len(file.data) for file in task.repo.values())
+    if size > MAX_REPOSITORY_BYTES:
+        most = f"at most {MAX_REPOSITORY_BYTES / 1e6:.0f}"
+        yield "repo", f"{size / 1e6:.1f} MB, {most}; remove weights and data"
+
+
+def _module_problems(task: Task) -> _Places:
+    """Yield files and folders that hide other modules."""
+    taken = _taken_modules(task.folder.parent, task.environment)
+    modules = {name.partition("/")[0] for name in task.repo if name.endswith(".py")}
+    for module in sorted(modules):
+        if module.removesuffix(".py") in taken:
+            owner = "a module of Python, a library or the runner"
+            yield f"repo/{module}", f"has the name of {owner}; rename it"
+
+
+def _docstring_problems(task: Task) -> _Places:
+    for item in task.implementations:
+        source = task.repo[item.goal_file].data.decode("utf-8")
+        if not ast.get_docstring(find_function(source, item.goal_function).node):
+            yield f"repo/{item.goal_file}", f"{item.goal_function} has no docstring; add one"
+
+
+_OF_TASKS = (
+    _arxiv_problems,
+    _paper_problems,
+    _orphan_problems,
+    _ignored_problems,
+    _helper_problems,
+    _readme_problems,
+    _size_problems,
+    _module_problems,
+    _docstring_problems,
+)
 
 
 def _instance_problems(
     task: Task, item: Implementation, others: dict[str, Task], references: ReferenceLines
-) -> Iterator[Problem]:
-    problem = functools.partial(Problem, item.instance_id)
+) -> _Places:
     for other in others.values():
         ids = [implementation.instance_id for implementation in other.implementations]
         if other.name != task.name and item.instance_id in ids:
-            message = f"{item.instance_id!r} is taken by {other.name}; choose another"
-            yield problem("instance_id", message)
-    if "TODO" not in item.instruction:
-        for message in instruction_problems(item.instruction, item.goal_file, item.goal_function):
-            yield problem("instruction", message)
-    words = len(item.contract.split())
-    if words > MAX_CONTRACT:
-        message = f"{words} words, at most {MAX_CONTRACT}; state conventions, not steps"
-        yield problem("contract", message)
-    if "```" in item.contract:
-        yield problem("contract", "shows code; state the convention in words")
-    if item.goal_file in item.context_files:
-        message = f"names the goal file, which is shown anyway; remove {item.goal_file}"
-        yield problem("context_files", message)
+            fix = "choose another"
+            yield "instance_id", f"{item.instance_id!r} is taken by {other.name}; {fix}"
     if len(item.tests.seeds) < 2:
-        yield problem("tests.seeds", "one seed cannot show which cases vary; use two or more")
-    yield from static_problems(task, item, references)
+        yield "tests.seeds", "one seed cannot show which cases vary; use two or more"
+    yield from _text_problems(item)
+    for problem in static_problems(task, item, references):
+        yield problem.where, problem.message
     yield from _case_problems(task, item)
 
 
-def _repository_problems(task: Task) -> Iterator[Problem]:
-    """Yield the problems of `repo/` that running its demo and its tests would not show."""
-    problem = functools.partial(Problem, task.name)
-    readme = task.repo.get("README.md")
-    if readme is None or task.demo_command.encode() not in readme.data:
-        message = f"does not show the demo command; add `{task.demo_command}`"
-        yield problem("repo/README.md", message)
-    size = sum(len(file.data) for file in task.repo.values())
-    if size > MAX_REPOSITORY_BYTES:
-        most = f"at most {MAX_REPOSITORY_BYTES / 1e6:.0f}"
-        yield problem("repo", f"{size / 1e6:.1f} MB, {most}; remove weights and data")
-    sources = [name for name in task.repo if name.endswith(".py")]
-    taken = _taken_modules(task.folder.parent, task.environment)
-    for module in sorted({name.partition("/")[0] for name in sources}):
-        if module.removesuffix(".py") in taken:
-            message = "has the name of a module of Python, a library or the runner; rename it"
-            yield problem(f"repo/{module}", message)
-    for name in sources:
-        try:
-            parse(task.repo[name].data.decode("utf-8", "replace"))
-        except InputError as error:
-            yield problem(f"repo/{name}", f"cannot be parsed: {error}")
-    for item in task.implementations:
-        source = task.repo[item.goal_file].data.decode("utf-8")
-        if not ast.get_docstring(find_function(source, item.goal_function).node):
-            message = f"{item.goal_function} has no docstring; add one"
-            yield problem(f"repo/{item.goal_file}", message)
+def _text_problems(item: Implementation) -> _Places:
+    """Yield the problems of instruction and contract."""
+    if "TODO" not in item.instruction:
+        for message in instruction_problems(item.instruction, item.goal_file, item.goal_function):
+            yield "instruction", message
+    words = len(item.contract.split())
+    if words > MAX_CONTRACT:
+        yield "contract", f"{words} words, at most {MAX_CONTRACT}; state conventions, not steps"
+    if "```" in item.contract:
+        yield "contract", "shows code; state the convention in words"
 
 
 @functools.lru_cache(maxsize=16)  # the list of installed modules takes a while
@@ -276,31 +284,36 @@ def _plain(name: str) -> str:
     return re.sub(r"[-_.]+", "_", name).lower()
 
 
-def _case_problems(task: Task, item: Implementation) -> Iterator[Problem]:
+def _case_problems(task: Task, item: Implementation) -> _Places:
     """Yield the problems of an instance's cases."""
     file = item.tests.file
-    problem = functools.partial(Problem, item.instance_id, file)
     try:
         tree = parse(task.cases(item).decode("utf-8"))
     except (InputError, UnicodeDecodeError) as error:
-        yield problem(f"cannot be read: {error}")
+        yield file, f"cannot be read: {error}"
         return
+    for message in _declaration_problems(tree):
+        yield file, message
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _name(node.func) in _VERDICTS:
+            fix = "return the outputs, the evaluator compares them"
+            yield f"{file}:{node.lineno}", f"calls {_name(node.func)}; {fix}"
+
+
+def _declaration_problems(tree: ast.Module) -> Iterator[str]:
+    """Yield cases of one name, and levels without cases."""
     functions = [node for node in tree.body if isinstance(node, FunctionNode)]
     cases = [node for node in functions if node.name.startswith("case_")]
     for name, count in Counter(node.name for node in cases).items():
         if count > 1:
-            called = f"{count} functions are called {name}"
-            yield problem(f"{called} and only the last one runs; rename the others")
+            fix = "rename the others"
+            yield f"{count} functions are called {name} and only the last one runs; {fix}"
     core = sum(map(_is_core, cases))
     if core == 0:
         fix = "mark the cases that follow from paper and repository alone"
-        yield problem(f"no case is marked @core; {fix}")
+        yield f"no case is marked @core; {fix}"
     elif core == len(cases):
-        yield problem("every case is marked @core; add cases that test the contract")
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _name(node.func) in _VERDICTS:
-            message = f"calls {_name(node.func)}; return the outputs, the evaluator compares them"
-            yield Problem(item.instance_id, f"{file}:{node.lineno}", message)
+        yield "every case is marked @core; add cases that test the contract"
 
 
 def _is_core(case: FunctionNode) -> bool:

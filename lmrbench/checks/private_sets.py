@@ -14,7 +14,7 @@ from lmrbench_data.dataset.build import build_row, refuse_foreign, write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import COUNTERFACTUAL, LoadError, load_rows, row_sha256
 from lmrbench_data.tasks.choices import MIN_ALTERED, draw
-from lmrbench_data.tasks.experiments import MIN_DEPARTURES, SILENT
+from lmrbench_data.tasks.experiments import MIN_DEPARTURES, SILENT, Tables
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.recordings import Recording
 from lmrbench_data.tasks.task import Altered, Task
@@ -64,17 +64,11 @@ def make_private_set(
     papers = [_rows(task, config, seed, earlier, sandbox, steps) for task in tasks]
     benchmark = load_benchmark(tasks[0].folder.parent)
     made: dict[str, DatasetRow] = {}
-    for _ in range(per_paper):
-        with contextlib.closing(run_jobs(papers, lambda rows: next(rows, None), workers)) as done:
-            for _, future in done:
-                row = future.result()
-                if row:
-                    made[row["instance_id"]] = row
-                    write_dataset(_sorted({**earlier, **made}), out, benchmark)
+    for row in _first_rows(papers, per_paper, workers):
+        made[row["instance_id"]] = row
+        write_dataset(_sorted({**earlier, **made}), out, benchmark)
     if not made:
-        reason = (
-            "the combinations that are left are published, or their tables do not single them out"
-        )
+        reason = "the combinations that are left are published, or no table singles them out"
         fix = "draw for other papers or another difficulty"
         raise InputError(f"no row can be drawn: {reason}; {fix}")
     write_dataset(_sorted(made), out, benchmark)
@@ -88,6 +82,18 @@ def _earlier_rows(out: Path, config: str, seed: int) -> dict[str, DatasetRow]:
         with contextlib.suppress(LoadError):  # of another configuration
             rows = load_rows(out, config)
     return {row["instance_id"]: row for row in rows if f"-s{seed}-" in row["instance_id"]}
+
+
+def _first_rows(
+    papers: Sequence[Iterator[DatasetRow]], per_paper: int, workers: int
+) -> Iterator[DatasetRow]:
+    """Yield the first rows of several papers, one of each in turn."""
+    for _ in range(per_paper):
+        with contextlib.closing(run_jobs(papers, lambda rows: next(rows, None), workers)) as done:
+            for _, future in done:
+                row = future.result()
+                if row:
+                    yield row
 
 
 def _sorted(rows: Mapping[str, DatasetRow]) -> list[DatasetRow]:
@@ -138,14 +144,13 @@ def _rows(
     number = 1
     while queue:
         name = f"{task.name.partition('-')[2]}-{config}-s{seed}-{number}"
-        kept = earlier.get(name)
-        if kept and not any(_is_current(task, item, kept) for item in queue):
-            kept = None
-        item = dataclasses.replace(queue.popleft(), instance_id=name)
-        if kept is None:
+        row = earlier.get(name)
+        if row and any(_is_current(task, item, row) for item in queue):
+            while not _is_current(task, queue.popleft(), row):
+                pass  # a combination that was skipped
+        else:
+            item = dataclasses.replace(queue.popleft(), instance_id=name)
             row = _row(task, item, sandbox, steps)
-        else:  # combinations before that of the row were skipped
-            row = kept if _is_current(task, item, kept) else None
         if row:
             steps.step("rows")
             yield row
@@ -174,14 +179,16 @@ def _is_current(task: Task, item: Altered, row: DatasetRow) -> bool:
     if stated != {choice.name: item.option_of(choice) for choice in task.choices}:
         return False
     facts = row["recording"]
-    recording = Recording(
-        row["tests"]["cases"], row["expected"], facts["image"], facts["sandbox"], facts["cpu"]
-    )
-    item = dataclasses.replace(item, instance_id=row["instance_id"])
-    new = build_row(task, item, load_benchmark(task.folder.parent), task.image_tag, recording)
-    # The row's paper goes on with the recorded tables.
+    machine = (facts["image"], facts["sandbox"], facts["cpu"])
+    recording = Recording(row["tests"]["cases"], row["expected"], *machine)
+    new = _build(task, dataclasses.replace(item, instance_id=row["instance_id"]), recording)
+    # The row's paper ends with the recorded tables.
     same = row_sha256({**new, "paper_text": row["paper_text"]}) == row["row_sha256"]
     return same and row["paper_text"].startswith(new["paper_text"])
+
+
+def _build(task: Task, item: Altered, recording: Recording) -> DatasetRow:
+    return build_row(task, item, load_benchmark(task.folder.parent), task.image_tag, recording)
 
 
 def _row(task: Task, item: Altered, sandbox: Sandbox, steps: _Steps) -> DatasetRow | None:
@@ -192,11 +199,16 @@ def _row(task: Task, item: Altered, sandbox: Sandbox, steps: _Steps) -> DatasetR
         InfraError: the machinery failed.
     """
     recording = record(task, item, sandbox)
-    row = build_row(task, item, load_benchmark(task.folder.parent), task.image_tag, recording)
+    row = _build(task, item, recording)
     for problem in choice_problems(row):
         raise InputError(str(problem))
-    if not item.tables:
-        return row
+    if item.tables and not _is_settled(task, item, recording.tables, sandbox, steps):
+        return None
+    return row
+
+
+def _is_settled(task: Task, item: Altered, tables: Tables, sandbox: Sandbox, steps: _Steps) -> bool:
+    """Return whether the tables of an instance settle its open choices."""
     runs: list[str] = []
 
     def finished() -> None:
@@ -204,9 +216,8 @@ def _row(task: Task, item: Altered, sandbox: Sandbox, steps: _Steps) -> DatasetR
         steps.step("runs")
 
     image = sandbox.prepare(task.image_tag)
-    tables = recording.tables
     proofs = table_errors(task, item, tables, sandbox, image, finished=finished, every=False)
-    if any(proof.error for proof in proofs):
-        steps.extend(len(runs))
-        return None
-    return row
+    if not any(proof.error for proof in proofs):
+        return True
+    steps.extend(len(runs))
+    return False

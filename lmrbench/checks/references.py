@@ -5,7 +5,7 @@ import itertools
 import json
 import platform
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,28 +60,28 @@ def record_options(task: Task, options: Sequence[Instance], sandbox: Sandbox) ->
     """
     tests = options[0].tests
     file = f"{task.folder / tests.file}"
-    source = task.cases(options[0])
-    every = _run(task, options[0], sandbox, source, file)[0]
-    cases = _cases_of_choices(task, every, file)
-    listing = dataclasses.replace(every, payload=json.dumps(cases).encode())
-    runs = list(itertools.product([case["name"] for case in cases], tests.seeds))
+    listing = _listing_of_choices(task, options[0], sandbox, file)
+    names = [case["name"] for case in json.loads(listing.payload)]
+    runs = list(itertools.product(names, tests.seeds))
     recordings = []
     for option in options:
         where = f"{file}: {option.instance_id}"
-        frames = [listing, *_run(task, option, sandbox, source, where, runs=runs)]
+        outputs = _run(task, option, sandbox, task.cases(option), where, runs=runs)
+        frames = [listing, *outputs]
         recordings.append(_recording(frames, tests.seeds, where, task.image_tag, sandbox.name))
     return recordings
 
 
-def _cases_of_choices(task: Task, listing: Frame, where: str) -> list[dict[str, Any]]:
-    """Return the declared cases that test the functions of one choice alone."""
+def _listing_of_choices(task: Task, option: Instance, sandbox: Sandbox, where: str) -> Frame:
+    """Return the list of the cases that test the functions of one choice alone."""
+    listing = _run(task, option, sandbox, task.cases(option), where)[0]
     cases = []
     for case in json.loads(listing.payload):
         if any(choice.is_tested_by(case) for choice in task.choices):
             cases.append(case)
     if not cases:
         raise InputError(f"{where}: no case tests the functions of a choice alone; add one (@goal)")
-    return cases
+    return dataclasses.replace(listing, payload=json.dumps(cases).encode())
 
 
 def _run(
@@ -138,24 +138,22 @@ def _recording(
     frames: Sequence[Frame], seeds: Sequence[int], where: str, tag: str, sandbox: str
 ) -> Recording:
     """Make a recording of the list of cases and their outputs."""
-    if not frames or frames[0].kind != "listing":
-        raise InputError(f"{where}: the cases could not be listed")
-    listing, *outputs = frames
-    cases = _cases(listing, where)
-    runs = list(itertools.product([case["name"] for case in cases], seeds))
-    if [(frame.case, frame.seed) for frame in outputs] != runs:
+    cases = _cases(frames[:1], where)
+    outputs = frames[1:]
+    runs = itertools.product([case["name"] for case in cases], seeds)
+    if [(frame.case, frame.seed) for frame in outputs] != list(runs):
         raise InputError(f"{where}: the reference did not return once for each case and seed")
-    comparisons = {case["name"]: Comparison(case) for case in cases}
-    for frame in outputs:
-        _check_output(frame, comparisons[frame.case], where)
+    _check_outputs(outputs, cases, where)
     outputs = _without_repetitions(outputs, cases, len(seeds))
     packed = gzip_bytes(b"".join(map(write_frame, outputs)))
     return Recording([dict(case) for case in cases], packed, tag, sandbox, cpu_model())
 
 
-def _cases(listing: Frame, where: str) -> list[DeclaredCase]:
+def _cases(frames: Sequence[Frame], where: str) -> list[DeclaredCase]:
     """Return the declared cases; all are core if the task has no levels."""
-    cases = [_declared(case, where) for case in json.loads(listing.payload)]
+    if not frames or frames[0].kind != "listing":
+        raise InputError(f"{where}: the cases could not be listed")
+    cases = [_declared(case, where) for case in json.loads(frames[0].payload)]
     if not cases:
         raise InputError(f"{where}: no case_<name>(seed) function; see CONTRIBUTING.md")
     if not any(case["core"] for case in cases):
@@ -164,18 +162,24 @@ def _cases(listing: Frame, where: str) -> list[DeclaredCase]:
     return cases
 
 
-def _check_output(frame: Frame, comparison: Comparison, where: str) -> None:
-    """Check that an output, which will be published, is readable and equal to itself."""
-    try:
-        value = other = decode(frame.payload)
-        if comparison.unordered and isinstance(value, list | tuple):
-            other = value[::-1]  # costs most
-        difference = first_difference(value, other, comparison)
-        if difference:
-            raise StreamError(f"it is not equal to itself: {difference}")
-    except (StreamError, TooLargeError) as error:
-        place = f"case_{frame.case} seed {frame.seed}"
-        raise InputError(f"{where}: {place}: cannot be recorded: {error}") from error
+def _check_outputs(outputs: Iterable[Frame], cases: Iterable[DeclaredCase], where: str) -> None:
+    """Check that outputs, which will be published, are readable and equal to themselves."""
+    comparisons = {case["name"]: Comparison(case) for case in cases}
+    for frame in outputs:
+        try:
+            _check_output(frame, comparisons[frame.case])
+        except (StreamError, TooLargeError) as error:
+            place = f"case_{frame.case} seed {frame.seed}"
+            raise InputError(f"{where}: {place}: cannot be recorded: {error}") from error
+
+
+def _check_output(frame: Frame, comparison: Comparison) -> None:
+    value = other = decode(frame.payload)
+    if comparison.unordered and isinstance(value, list | tuple):
+        other = value[::-1]  # costs most
+    difference = first_difference(value, other, comparison)
+    if difference:
+        raise StreamError(f"it is not equal to itself: {difference}")
 
 
 def _without_repetitions(

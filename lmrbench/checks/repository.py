@@ -62,22 +62,29 @@ def repository_errors(task: Task, sandbox: Sandbox, image: str) -> dict[str, str
 
 def _run(task: Task, case: str, sandbox: Sandbox, image: str) -> Mapping[str, Any] | str:
     """Run one command; return its status and output, or the reason why it did not finish."""
-    demo = shlex.split(task.demo_command)[1:]
-    smoke = shlex.split(SMOKE_TESTS)[1:]
-    program = f"{_PROGRAM}\nDEMO = {demo!r}\nSMOKE = {smoke!r}\n".encode()
-    workspace = workspace_tar(task.repo, program, runs=[(case, 0)], limit_s=LIMIT_S)
+    workspace = workspace_tar(task.repo, _program(task), runs=[(case, 0)], limit_s=LIMIT_S)
     outcome = run_with_exclusive_retry(sandbox, image, workspace, Limits(LIMIT_S, MEMORY_MB))
     if outcome.ended is Ended.TIME_LIMIT:
         return f"takes more than {LIMIT_S} s of CPU time; a reader's CPU must finish in a minute"
     if outcome.ended is not Ended.EXITED:
         return f"ended with {outcome.ended} ({MEMORY_MB} MB are allowed)"
     try:
-        [frame] = read_frames(outcome.stdout)
-        if frame.kind != "output":
-            return f"did not finish: {str(read_json(frame.payload))[:_MAX_OUTPUT]}"
-        return dict(decode(frame.payload)["dict"])
+        return _result(outcome.stdout)
     except (StreamError, ValueError) as error:
         raise InfraError(f"{task.name}: no result from the {case} command ({error})") from error
+
+
+def _program(task: Task) -> bytes:
+    demo = shlex.split(task.demo_command)[1:]
+    smoke = shlex.split(SMOKE_TESTS)[1:]
+    return f"{_PROGRAM}\nDEMO = {demo!r}\nSMOKE = {smoke!r}\n".encode()
+
+
+def _result(stdout: bytes) -> dict[str, Any] | str:
+    [frame] = read_frames(stdout)
+    if frame.kind == "output":
+        return dict(decode(frame.payload)["dict"])
+    return f"did not finish: {str(read_json(frame.payload))[:_MAX_OUTPUT]}"
 
 
 def _demo_error(result: Mapping[str, Any]) -> str:

@@ -88,21 +88,25 @@ class HardRow:
     def _solvable(self, cells: Cells) -> Proof:
         """Prove that the budget pays for settling the row, and rows with random truths."""
         targets = [cells, *self.run(self._random_truths()).values()]
-        most = MAX_RUNS
-        if self.cpu_s:
-            most = min(MAX_RUNS, int(self.budget_s / self.cpu_s))
-        counts = runs_needed(self.sizes, targets, self.run, most)
+        counts = runs_needed(self.sizes, targets, self.run, self._affordable)
         missed = counts.count(math.inf)
         error = ""
         if missed:
-            runs = f"{most} runs of {self.cpu_s:.1f} CPU s"
+            runs = f"{self._affordable} runs of {self.cpu_s:.1f} CPU s"
             error = f"{missed} of {len(counts)} truths need more than {runs}"
-        row, *others = counts
-        note = (
+        return Proof("tables, solvable", error, self._cost(*counts))
+
+    def _cost(self, row: float, *others: float) -> str:
+        longest = max(row, *others) * self.cpu_s
+        return (
             f"settled by {row} runs of {self.cpu_s:.2f} CPU s ({row * self.cpu_s:.0f} s), "
-            f"random truths by {min(others)} to {max(others)} ({max(counts) * self.cpu_s:.0f} s)"
+            f"random truths by {min(others)} to {max(others)} ({longest:.0f} s)"
         )
-        return Proof("tables, solvable", error, note)
+
+    @property
+    def _affordable(self) -> int:
+        """Number of runs that the budget pays for."""
+        return min(MAX_RUNS, int(self.budget_s / self.cpu_s)) if self.cpu_s else MAX_RUNS
 
     def _random_truths(self) -> list[Combination]:
         others = all_combinations(self.sizes)

@@ -1,12 +1,11 @@
 """Static problems of an instance: leaks of the reference, long texts, faulty variants."""
 
 import ast
-import functools
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from lmrbench_data.base.archive import matching
 from lmrbench_data.base.configurations import CARELESS, WRONG
@@ -27,6 +26,13 @@ from lmrbench_data.tasks.task import Instance, Task
 MAX_INSTRUCTION = 100
 #: Minimum length of a line of a reference whose reappearance elsewhere is not a coincidence.
 _DISTINCTIVE = 40
+
+
+class Leak(NamedTuple):
+    """A line of the reference of an instance."""
+
+    instance: str
+    line: str
 
 
 @dataclass(frozen=True)
@@ -51,12 +57,12 @@ class ReferenceLines:
                         own += _distinctive_lines(text, name)
         return cls(lines, frozenset(implementations))
 
-    def leak(self, content: bytes, instances: Iterable[str]) -> tuple[str, str] | None:
-        """Return (instance, line) of the first line of these instances that occurs in `content`."""
+    def leak(self, content: bytes, instances: Iterable[str]) -> Leak | None:
+        """Return the first line of these instances that occurs in `content`."""
         for instance in instances:
             for line in self.lines.get(instance, ()):
                 if line in content:
-                    return instance, line.decode()
+                    return Leak(instance, line.decode())
         return None
 
 
@@ -68,54 +74,54 @@ def static_problems(
     if words > MAX_INSTRUCTION:
         message = f"{words} words, at most {MAX_INSTRUCTION}; move conventions to the contract"
         yield Problem(instance.instance_id, "instruction", message)
-    yield from _variant_problems(task, instance)
+    for where, message in _variant_problems(task, instance):
+        yield Problem(instance.instance_id, where, message)
     yield from leaks(task, instance, references)
 
 
 def leaks(task: Task, instance: Instance, references: ReferenceLines) -> Iterator[Problem]:
     """Yield each text that models see and that shows a line of a reference."""
     hidden = {*references.implementations, instance.instance_id} - instance.shown_siblings.keys()
-    texts = {
-        "paper.md": task.paper_of(instance).encode(),
-        "instruction": instance.instruction.encode(),
-        "contract": instance.contract.encode(),
-    }
-    repo = {f"repo/{name}": file.data for name, file in task.masked_repo(instance).items()}
-    # A repository of many functions repeats some plumbing, which says nothing about the method.
-    hidden_in_repo = hidden
-    if instance.configuration.is_method:
-        hidden_in_repo = hidden - {instance.instance_id}
-    for visible, instances in ((repo, hidden_in_repo), (texts, hidden)):
-        for place, content in visible.items():
-            leak = references.leak(content, sorted(instances))
-            if leak:
-                leaked, line = leak
-                owner = "" if leaked == instance.instance_id else f" of {leaked}"
-                message = f"shows a line of the reference{owner}; remove it: {line}"
-                yield Problem(instance.instance_id, place, message)
+    for place, content in _visible(task, instance):
+        # A repository of many functions repeats some plumbing, which says nothing about the method.
+        is_plumbing = instance.configuration.is_method and place.startswith("repo/")
+        names = hidden - {instance.instance_id} if is_plumbing else hidden
+        leak = references.leak(content, sorted(names))
+        if leak:
+            owner = "" if leak.instance == instance.instance_id else f" of {leak.instance}"
+            message = f"shows a line of the reference{owner}; remove it: {leak.line}"
+            yield Problem(instance.instance_id, place, message)
 
 
-def _variant_problems(task: Task, instance: Instance) -> Iterator[Problem]:
+def _visible(task: Task, instance: Instance) -> Iterator[tuple[str, bytes]]:
+    """Yield place and content of the texts that models see."""
+    for name, file in task.masked_repo(instance).items():
+        yield f"repo/{name}", file.data
+    yield "paper.md", task.paper_of(instance).encode()
+    yield "instruction", instance.instruction.encode()
+    yield "contract", instance.contract.encode()
+
+
+def _variant_problems(task: Task, instance: Instance) -> Iterator[tuple[str, str]]:
     """Yield kinds with too few variants, and unreadable, unexplained and repeated variants."""
-    problem = functools.partial(Problem, instance.instance_id)
+    folder = f"variants/{instance.instance_id}"
     copies: dict[str, str] = {}
     for kind, least in instance.configuration.variants.items():
         paths = task.variants(instance, kind)
-        folder = f"variants/{instance.instance_id}/{kind}"
         if len(paths) < least:
             count = plural(len(paths), "variant")
-            yield problem(kind, f"{count}, at least {least} needed; add some to {folder}")
+            yield kind, f"{count}, at least {least} needed; add some to {folder}/{kind}"
         for path in _sources(paths):
             name = f"{kind}/{path.name}"
             text = read_variant(path)
             if text is None:
-                yield problem(name, "not UTF-8; save it as UTF-8")
+                yield name, "not UTF-8; save it as UTF-8"
             elif kind in (CARELESS, WRONG) and not text.startswith("# "):
-                yield problem(name, "the mistake is not named; begin the first line with `# ...`")
+                yield name, "the mistake is not named; begin the first line with `# ...`"
             elif not instance.configuration.is_method:
                 message = _function_problem(text, task, instance, copies, name)
                 if message:
-                    yield problem(f"{folder}/{path.name}", message)
+                    yield f"{folder}/{name}", message
 
 
 def _sources(variants: Sequence[Path]) -> Iterator[Path]:
@@ -141,14 +147,12 @@ def _function_problem(
         tree = parse(textwrap.dedent(text))
     except InputError as error:
         return f"cannot be applied: {error}"
-    functions = [part for part in ast.walk(tree) if isinstance(part, FunctionNode)]
-    goal = next((part for part in functions if part.name == golden.name), None)
-    if goal is None:
+    functions = {part.name: part for part in ast.walk(tree) if isinstance(part, FunctionNode)}
+    if golden.name not in functions:
         return f"does not define {golden.name}; rename its function"
-    code = _normalised(goal)
-    if len(functions) == 1 and code in copies:  # others may differ in the helpers that they call
-        return f"has the same code as {copies[code]}; delete one of them"
-    copies.setdefault(code, name)
+    original = copies.setdefault(_normalised(functions[golden.name]), name)
+    if original != name and len(functions) == 1:  # others may differ in their helpers
+        return f"has the same code as {original}; delete one of them"
     return ""
 
 

@@ -167,13 +167,17 @@ class _Run(NamedTuple):
     """CPU seconds of the run; 0 if unknown."""
 
 
+#: Runs the experiments and yields each run with its tables.
+_Make = Callable[[Sequence[_Run]], Iterable[_Run]]
+
+
 class _Open:
     """The open choices of an instance, and the runs that prove its tables."""
 
     def __init__(self, task: Task, instance: Instance) -> None:
         by_name = {choice.name: choice for choice in task.choices}
         self._repo = task.repo
-        self._instance = instance
+        self.instance = instance
         self.choices = [by_name[name] for name in instance.open]
         self.sizes = [len(choice.options) for choice in self.choices]
         self.truth = tuple(
@@ -186,7 +190,7 @@ class _Open:
         runs = [truth] * REPEATED
         runs += [self.run(COMBINATIONS, chosen) for chosen in self._others()]
         runs += self._changed(OUTSIDERS, truth.files)
-        if self._instance.difficulty == SILENT:
+        if self.instance.difficulty == SILENT:
             runs += self._changed(LAST_BIT, truth.files)
         return runs
 
@@ -207,17 +211,21 @@ class _Open:
         others = all_combinations(self.sizes)
         others.remove(self.truth)
         others.sort(key=self._distance)
-        most = MAX_COMBINATIONS[self._instance.difficulty]
+        most = MAX_COMBINATIONS[self.instance.difficulty]
         if len(others) <= most:
             return others
-        near = exchanges(self.sizes, self.truth)
-        if self._instance.difficulty != EASY:
-            for chosen in first_runs(self.sizes):
-                if chosen != self.truth and chosen not in near:
-                    near.append(chosen)
+        near = self._near()
         rest = [chosen for chosen in others if chosen not in near]
-        numbers = random.Random(self._instance.instance_id)
+        numbers = random.Random(self.instance.instance_id)
         return near + numbers.sample(rest, most - len(near))
+
+    def _near(self) -> list[Combination]:
+        """Return the combinations that every sample has: the neighbours, and the solver's first."""
+        near = exchanges(self.sizes, self.truth)
+        if self.instance.difficulty != EASY:
+            first = first_runs(self.sizes)
+            near += [chosen for chosen in first if chosen != self.truth and chosen not in near]
+        return near
 
     def _distance(self, chosen: Combination) -> int:
         return sum(map(operator.ne, chosen, self.truth))
@@ -227,7 +235,7 @@ class _Open:
         for choice in self.choices:
             for change, expression in CHANGES[kind].items():
                 name = f"{choice.name} {change}"
-                if name not in self._instance.equal_outsiders:
+                if name not in self.instance.equal_outsiders:
                     wrapper = _WRAPPER.replace("{name}", choice.functions[0])
                     file = files[choice.file]
                     code = wrapper.replace("{expression}", expression).encode()
@@ -275,16 +283,19 @@ def table_errors(
     if runs[LAST_BIT]:
         yield _unmoved(runs[LAST_BIT], recorded)
     if instance.difficulty != EASY:
-        known = {run.chosen: run.tables for run in runs[TRUTH] + runs[COMBINATIONS]}
-        row = HardRow(
-            opened.sizes,
-            opened.truth,
-            functools.partial(_cells_of, opened, known, make),
-            seed=instance.instance_id,
-            cpu_s=threaded.cpu_s,
-            budget_s=instance.cpu_budget_s,
-        )
-        yield from row.prove()
+        yield from _hard_row(opened, runs, make, threaded.cpu_s).prove()
+
+
+def _hard_row(opened: _Open, runs: Mapping[str, list[_Run]], make: _Make, cpu_s: float) -> HardRow:
+    known = {run.chosen: run.tables for run in runs[TRUTH] + runs[COMBINATIONS]}
+    return HardRow(
+        opened.sizes,
+        opened.truth,
+        functools.partial(_cells_of, opened, known, make),
+        seed=opened.instance.instance_id,
+        cpu_s=cpu_s,
+        budget_s=opened.instance.cpu_budget_s,
+    )
 
 
 def _is_ambiguous(run: _Run, recorded: Tables) -> bool:
@@ -318,16 +329,20 @@ def _told_apart(
     """Prove that the tables distinguish the true options from others."""
     gaps = {run.name: largest_gap(recorded, run.tables) for run in runs}
     ambiguous = [name for name, gap in gaps.items() if gap <= MARGIN]
-    crashed = [run.name for run in runs if run.tables is None]
-    error = ""
+    error = _crashed(runs) if all_must_run else ""
     if ambiguous:
         names = f"{', '.join(ambiguous[:3])} ({len(ambiguous)} of {len(runs)})"
         error = f"{names}: no cell differs by more than {MARGIN:g}"
-    elif crashed and all_must_run:
-        error = f"{crashed[0]} makes no table; every combination of options has to run"
-    nearest = min(gaps.values(), default=math.inf)
-    note = f"{plural(len(runs), kind[:-1])} told apart, the nearest by {nearest:.2g}"
+    nearest = f"the nearest by {min(gaps.values(), default=math.inf):.2g}"
+    note = f"{plural(len(runs), kind[:-1])} told apart, {nearest}"
     return Proof(f"tables, {kind}", error, note)
+
+
+def _crashed(runs: Iterable[_Run]) -> str:
+    for run in runs:
+        if run.tables is None:
+            return f"{run.name} makes no table; every combination of options has to run"
+    return ""
 
 
 def _unmoved(runs: Sequence[_Run], recorded: Tables) -> Proof:
@@ -343,7 +358,7 @@ def _unmoved(runs: Sequence[_Run], recorded: Tables) -> Proof:
 def _cells_of(
     opened: _Open,
     known: dict[Combination, Tables | None],
-    make: Callable[[Sequence[_Run]], Iterable[_Run]],
+    make: _Make,
     combinations: Collection[Combination],
 ) -> dict[Combination, Cells]:
     """Return the cells of combinations for the solver; run the unknown ones, and add them.
@@ -354,13 +369,10 @@ def _cells_of(
     unknown = [chosen for chosen in combinations if chosen not in known]
     for run in make([opened.run(COMBINATIONS, chosen) for chosen in unknown]):
         known[run.chosen] = run.tables
-    cells: dict[Combination, Cells] = {}
     for chosen in combinations:
-        tables = known[chosen]
-        if tables is None:
+        if known[chosen] is None:
             raise InputError(f"{opened.run(COMBINATIONS, chosen).name} makes no table")
-        cells[chosen] = list(_cells(tables).values())
-    return cells
+    return {chosen: list(_cells(known[chosen] or {}).values()) for chosen in combinations}
 
 
 def _make(
@@ -381,9 +393,14 @@ def _make(
         files = {**repo, **run.files}
         workspace = workspace_tar(files, cases, runs=every, limit_s=limits.time_s, threads=threads)
         outcome = run_with_exclusive_retry(sandbox, image, workspace, limits, modules)
-        try:
-            tables = read_tables(read_frames(outcome.stdout), instance.instance_id)
-        except (InputError, StreamError):
-            tables = {}
-        complete = tables if tables.keys() == set(instance.tables) else None
-        yield run._replace(tables=complete, cpu_s=outcome.cpu_s or 0.0)
+        tables = _tables_of(instance, outcome.stdout)
+        yield run._replace(tables=tables, cpu_s=outcome.cpu_s or 0.0)
+
+
+def _tables_of(instance: Instance, stdout: bytes) -> Tables | None:
+    """Return the tables of a run; None if one is missing or malformed."""
+    try:
+        tables = read_tables(read_frames(stdout), instance.instance_id)
+    except (InputError, StreamError):
+        return None
+    return tables if tables.keys() == set(instance.tables) else None

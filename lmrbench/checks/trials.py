@@ -75,22 +75,19 @@ class Trial:
         Raises:
             InfraError: there is no verdict on the answer.
         """
-        status, core_status = verdict.status, verdict.core_status
-        if status is Status.INFRA_ERROR:
+        if verdict.status is Status.INFRA_ERROR:
             raise InfraError(f"{self.instance_id} {self.name}: {verdict.detail}")
         # A wrong answer fails for a core case; that it also breaks the contract proves nothing.
-        is_wrong = self.must is Must.FAIL_CORE and core_status is not Status.PASSED
+        is_wrong = self.must is Must.FAIL_CORE and verdict.core_status is not Status.PASSED
         reason = verdict.reason(core=is_wrong)
-        if self.must.holds(verdict):
-            error = self._proves_nothing(verdict) if is_wrong else ""
+        error = ""
+        if not self.must.holds(verdict):
+            error = f"{self.must.value}{_outcome(verdict)}"
+        elif is_wrong:
+            error = self._proves_nothing(verdict)
             error = error and f"{error}: {reason}"
-        elif status is Status.PASSED:
-            error = f"{self.must.value}, but passes; the cases do not notice it"
-        elif core_status is Status.PASSED:
-            error = f"{self.must.value}, but only other cases notice it: {reason}"
-        else:
-            error = f"{self.must.value}: {verdict.reason(core=True)}"
-        return Finding.of(self.instance_id, self.name, error, reason, status, core_status)
+        statuses = (verdict.status, verdict.core_status)
+        return Finding.of(self.instance_id, self.name, error, reason, *statuses)
 
     def _proves_nothing(self, verdict: Verdict) -> str:
         """Return why the failure of a wrong answer does not show that the cases notice it."""
@@ -103,6 +100,15 @@ class Trial:
         if failed == {Status.ERROR} and self.name.startswith(f"{WRONG}/"):
             return "raises where it must return a wrong value, so it proves nothing"
         return ""
+
+
+def _outcome(verdict: Verdict) -> str:
+    """Describe a verdict that is not the required one."""
+    if verdict.status is Status.PASSED:
+        return ", but passes; the cases do not notice it"
+    if verdict.core_status is Status.PASSED:
+        return f", but only other cases notice it: {verdict.reason()}"
+    return f": {verdict.reason(core=True)}"
 
 
 @dataclass(frozen=True)

@@ -150,21 +150,28 @@ def _answers(expected: Sequence[Any], how: Comparison) -> Iterator[tuple[str, It
     """Yield name and outputs, one for each seed, of every trivial answer that must fail."""
     if not how.unordered and all(isinstance(output, list | tuple) for output in expected):
         yield "items reversed", [output[::-1] for output in expected]
-    arrays = list(chain.from_iterable(map(_arrays, expected)))
-    what, kinds = "numbers", "iub"
-    # Right counts and labels beside wrong floats must fail, too.
-    if any(array.dtype.kind in "fc" for array in arrays):
-        what, kinds = "floats", "fc"
-    values = [array.ravel() for array in arrays if array.dtype.kind in kinds and array.size]
-    if not values:
+    what, kinds, values = _numbers(expected)
+    if not values.size:
         return
-    overall = np.mean(np.concatenate(values))
+    overall = values.mean()
     is_free = how.unordered and any(_vector(output) is not None for output in expected)
     for change in (*_CHANGES, Change("replaced by their overall mean", lambda array: overall)):
         is_right = (change.negates and how.sign_invariant) or (change.reorders and is_free)
         if not is_right:
             answers = (_changed(output, kinds, change.function) for output in expected)
             yield f"{what} {change.name}", answers
+
+
+def _numbers(expected: Iterable[Any]) -> tuple[str, str, np.ndarray]:
+    """Return what a trivial answer changes: floats or other numbers, their kinds, all values.
+
+    Right counts and labels beside wrong floats must fail, too.
+    """
+    arrays = list(chain.from_iterable(map(_arrays, expected)))
+    is_float = any(array.dtype.kind in "fc" for array in arrays)
+    what, kinds = ("floats", "fc") if is_float else ("numbers", "iub")
+    values = [array.ravel() for array in arrays if array.dtype.kind in kinds]
+    return what, kinds, np.concatenate(values) if values else np.array([])
 
 
 def _vector(value: Any) -> np.ndarray | None:
