@@ -1,14 +1,13 @@
 """Check engine, images, sandbox, disk, memory, token and model server; each finding has its fix."""
 
 import contextlib
-import logging
 import os
 import platform
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import pydantic
 
@@ -102,7 +101,7 @@ def _versions(settings: DoctorSettings) -> Iterator[Finding]:
 
 
 def _engine(settings: DoctorSettings) -> Iterator[Finding]:
-    """Connect to the engine that `docker` would use; look for the image of each environment."""
+    """Connect to the engine that `docker` would use, and look for images."""
     try:
         api = connect(_ENGINE_S)
         with engine_errors("the engine fails"):
@@ -113,12 +112,7 @@ def _engine(settings: DoctorSettings) -> Iterator[Finding]:
         return
     name = "Podman" if "odman" in str(version.get("Components")) else "Docker"
     yield Finding("engine", "ok", f"{name} {version.get('Version', '?')}, storage {storage}")
-    for environment in known_environments(settings.benchmark):
-        identity = image_id(api, environment.tag)
-        if identity:
-            yield Finding("image", "ok", f"{environment.tag} is here ({identity[:19]})")
-        else:
-            yield _missing_image(environment, settings.benchmark)
+    yield from _images(api, settings.benchmark)
 
 
 def _no_engine(error: str) -> Finding:
@@ -129,6 +123,15 @@ def _no_engine(error: str) -> Finding:
     if "ermission denied" in error:
         fix = "sudo usermod -aG docker $USER, then log in again"
     return Finding("engine", "note", error.replace(" (start one, or set DOCKER_HOST)", ""), fix)
+
+
+def _images(api: Any, benchmark: Path | None) -> Iterator[Finding]:
+    for environment in known_environments(benchmark):
+        identity = image_id(api, environment.tag)
+        if identity:
+            yield Finding("image", "ok", f"{environment.tag} is here ({identity[:19]})")
+        else:
+            yield _missing_image(environment, benchmark)
 
 
 def _missing_image(environment: Environment, benchmark: Path | None) -> Finding:
@@ -146,7 +149,7 @@ def _missing_image(environment: Environment, benchmark: Path | None) -> Finding:
 
 def _sandbox(settings: DoctorSettings) -> Iterator[Finding]:
     """Find out which sandbox `auto` chooses, and whether it can run tasks."""
-    with _quiet_log(), open_sandbox("auto", settings.benchmark) as sandbox:
+    with open_sandbox("auto", settings.benchmark) as sandbox:
         text = f"evaluations use `{sandbox.name}`; results"
         if sandbox.official:  # its image may still be missing
             yield Finding("sandbox", "ok", f"{text} count for the leaderboard")
@@ -154,18 +157,6 @@ def _sandbox(settings: DoctorSettings) -> Iterator[Finding]:
         for environment in known_environments(settings.benchmark):
             sandbox.prepare(environment.tag)
     yield Finding("sandbox", "note", f"{text} do not count for the leaderboard", "start Docker")
-
-
-@contextlib.contextmanager
-def _quiet_log() -> Iterator[None]:
-    """Hide the warnings of the sandboxes, which the findings repeat."""
-    logger = logging.getLogger("lmrbench_evaluate.sandbox")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def _disk() -> Iterator[Finding]:

@@ -160,12 +160,7 @@ def calibrate(
     progress: Progress | None = None,
 ) -> tuple[Calibration, JudgeSummary]:
     """Let a judge judge variants of one track in `settings.run`; the same call again resumes."""
-    folder = RunFolder(settings.run)
-    if folder.exists or any(_kind(item) not in EXPECTED[PAPER] for item in folder.predictions):
-        problem = "holds answers that are not variants; choose another folder"
-        raise ArgumentError("run", f"{settings.run}: {problem}")
-    settings.run.mkdir(parents=True, exist_ok=True)
-    folder.predictions.write(variants)
+    _write_predictions(settings.run, variants)
     summary = judge_predictions(settings, {row["instance_id"]: row for row in rows}, progress)
     track = variants[0].track
     calibration = Calibration(summary.judge, track, _no_counts(track), Counter())
@@ -173,6 +168,15 @@ def calibrate(
     for variant in variants:
         calibration.count(_kind(variant), judgements.get(variant.key.question))
     return calibration, summary
+
+
+def _write_predictions(path: Path, variants: Sequence[Prediction]) -> None:
+    folder = RunFolder(path)
+    if folder.exists or any(_kind(item) not in EXPECTED[PAPER] for item in folder.predictions):
+        problem = "holds answers that are not variants; choose another folder"
+        raise ArgumentError("run", f"{path}: {problem}")
+    path.mkdir(parents=True, exist_ok=True)
+    folder.predictions.write(variants)
 
 
 def _no_counts(track: str) -> dict[str, Counter[str]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.source import SourceError, find_function
 from lmrbench_data.dataset.rows import DatasetRow, DeclaredCase, RowChoice
+from lmrbench_data.tasks.choices import Choice
 from lmrbench_data.tasks.task import Task
 from lmrbench_evaluate.verdict.choices import option_frames
 from lmrbench_evaluate.verdict.compare import first_difference
@@ -28,26 +29,32 @@ def choice_problems(row: DatasetRow) -> Iterator[Problem]:
         messages = ["no case tests its functions alone; add one (@goal)"]
         if choice["cases"]:
             messages = [
-                *_option_messages(choice, outputs, declared),
+                *_equal_options(choice, declared),
+                *_foreign_cases(choice, outputs, declared),
                 *_dependencies(choice, row["choices"], declared),
             ]
         for message in messages:
             yield Problem(row["instance_id"], f"choices/{choice['name']}", message)
 
 
-def _option_messages(
-    choice: RowChoice, outputs: Sequence[Frame], declared: Mapping[str, DeclaredCase]
-) -> Iterator[str]:
-    """Yield the options with equal outputs, and a case that depends on other choices."""
+def _equal_options(choice: RowChoice, declared: Mapping[str, DeclaredCase]) -> Iterator[str]:
     frames = {option["name"]: option_frames(choice, option) for option in choice["options"]}
     for one, other in itertools.combinations(frames, 2):
         seed = _equal_seed(frames[one], frames[other], declared)
         if seed is not None:
             yield f"{one} and {other} give equal outputs on seed {seed}; widen its cases"
-    case = _changed_case(frames[choice["stated"]], outputs, declared)
-    if case:
-        cause = "it changes with the options of this row"
-        yield f"case_{case} depends on other choices as well: {cause}"
+
+
+def _foreign_cases(
+    choice: RowChoice, outputs: Sequence[Frame], declared: Mapping[str, DeclaredCase]
+) -> Iterator[str]:
+    """Yield a case of a choice that changes with the other options of the row."""
+    for option in choice["options"]:
+        if option["name"] == choice["stated"]:
+            case = _changed_case(option_frames(choice, option), outputs, declared)
+            if case:
+                cause = "it changes with the options of this row"
+                yield f"case_{case} depends on other choices as well: {cause}"
 
 
 def _dependencies(
@@ -113,15 +120,19 @@ def option_problems(task: Task) -> Iterator[Problem]:
     """Yield options with another signature than the reference, and unstated constants."""
     for choice in task.choices:
         reference = task.repo[choice.file].data.decode("utf-8")
-        for option, code in choice.code.items():
-            where = f"choices/{choice.name}/{option}"
-            for function in choice.functions:
-                if _signature(reference, function) != _signature(code, function):
-                    message = f"{function}: another signature than the reference's"
-                    yield Problem(task.name, f"{where}.py", message)
-            for number in sorted(_constants(code) - _stated_numbers(choice.texts[option])):
-                message = f"does not state the constant {number:g} of {option}.py"
-                yield Problem(task.name, f"{where}.md", message)
+        for option in choice.code:
+            for suffix, message in _faults(choice, option, reference):
+                yield Problem(task.name, f"choices/{choice.name}/{option}{suffix}", message)
+
+
+def _faults(choice: Choice, option: str, reference: str) -> Iterator[tuple[str, str]]:
+    """Yield the suffix of each faulty file of an option, and the fault."""
+    code = choice.code[option]
+    for function in choice.functions:
+        if _signature(reference, function) != _signature(code, function):
+            yield ".py", f"{function}: another signature than the reference's"
+    for number in sorted(_constants(code) - _stated_numbers(choice.texts[option])):
+        yield ".md", f"does not state the constant {number:g} of {option}.py"
 
 
 def _signature(source: str, name: str) -> str:

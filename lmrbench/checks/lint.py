@@ -63,8 +63,7 @@ def lint_tasks(
     for path in chosen:
         problems += _todo_problems(path)
         if path.name in broken:
-            error = f"{broken[path.name]}; fix this to lint the rest"
-            problems.append(_load_problem(path, error))
+            problems += [_load_problem(path, f"{broken[path.name]}; fix this to lint the rest")]
         else:
             problems += _task_problems(tasks[path.name], tasks, references)
     return len(chosen), problems
@@ -131,10 +130,11 @@ def _task_problems(
     for problems in _OF_TASKS:
         for where, message in problems(task):
             yield Problem(task.name, where, message)
+    several = len(task.implementations) > 1
     for item in task.implementations:
-        prefix = f"{item.instance_id}: " if len(task.implementations) > 1 else ""
         for where, message in _instance_problems(task, item, others, references):
-            yield Problem(task.name, prefix + where, message)
+            place = f"{item.instance_id}: {where}" if several else where
+            yield Problem(task.name, place, message)
 
 
 def _arxiv_problems(task: Task) -> _Places:
@@ -240,17 +240,20 @@ _OF_TASKS = (
 def _instance_problems(
     task: Task, item: Implementation, others: dict[str, Task], references: ReferenceLines
 ) -> _Places:
-    for other in others.values():
-        ids = [implementation.instance_id for implementation in other.implementations]
-        if other.name != task.name and item.instance_id in ids:
-            fix = "choose another"
-            yield "instance_id", f"{item.instance_id!r} is taken by {other.name}; {fix}"
+    yield from _id_problems(task, item, others)
     if len(item.tests.seeds) < 2:
         yield "tests.seeds", "one seed cannot show which cases vary; use two or more"
     yield from _text_problems(item)
     for problem in static_problems(task, item, references):
         yield problem.where, problem.message
     yield from _case_problems(task, item)
+
+
+def _id_problems(task: Task, item: Implementation, others: dict[str, Task]) -> _Places:
+    for other in others.values():
+        ids = [implementation.instance_id for implementation in other.implementations]
+        if other.name != task.name and item.instance_id in ids:
+            yield "instance_id", f"{item.instance_id!r} is taken by {other.name}; choose another"
 
 
 def _text_problems(item: Implementation) -> _Places:

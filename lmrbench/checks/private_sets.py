@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import random
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from lmrbench_data.dataset.build import build_row, refuse_foreign, write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import COUNTERFACTUAL, LoadError, load_rows, row_sha256
 from lmrbench_data.tasks.choices import MIN_ALTERED, draw
-from lmrbench_data.tasks.experiments import MIN_DEPARTURES, SILENT, Tables
+from lmrbench_data.tasks.experiments import MIN_DEPARTURES, SILENT
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.recordings import Recording
 from lmrbench_data.tasks.task import Altered, Task
@@ -46,7 +47,8 @@ def make_private_set(
         tasks: each has instances of the configuration.
         seed: seed of the draws; the draw of a paper stays the same when other papers change.
         per_paper: number of rows of each paper; fewer if the combinations run out.
-        progress: receives a step for each row, and for each run of a paper's experiments.
+        progress: receives a step for each row and for each run of a paper's experiments; a
+            combination that is skipped adds its runs.
 
     Raises:
         InputError: the folder holds something else, there are no tasks, no combination gives a row,
@@ -59,9 +61,9 @@ def make_private_set(
             f"no task has such rows of {config}, so there is nothing to draw; see CONTRIBUTING.md"
         )
     earlier = _earlier_rows(out, config, seed)
-    total = per_paper * (len(tasks) + experiment_runs(tasks, config))
-    steps = _Steps(progress or Progress(), total)
-    papers = [_rows(task, config, seed, earlier, sandbox, steps) for task in tasks]
+    progress = progress or Progress()
+    progress.start(per_paper * (len(tasks) + experiment_runs(tasks, config)))
+    papers = [_rows(task, config, seed, earlier, sandbox, progress) for task in tasks]
     benchmark = load_benchmark(tasks[0].folder.parent)
     made: dict[str, DatasetRow] = {}
     for row in _first_rows(papers, per_paper, workers):
@@ -115,28 +117,13 @@ def experiment_runs(tasks: Sequence[Task], config: str) -> int:
     return total
 
 
-class _Steps:
-    """Counts rows and runs; the runs of a combination that is skipped make the work longer."""
-
-    def __init__(self, progress: Progress, total: int) -> None:
-        self._total = total
-        self._start = progress.start
-        self.step = progress.step
-        self.extend(0)
-
-    def extend(self, runs: int) -> None:
-        """Add the runs that were made in vain."""
-        self._total += runs
-        self._start(self._total)
-
-
 def _rows(
     task: Task,
     config: str,
     seed: int,
     earlier: Mapping[str, DatasetRow],
     sandbox: Sandbox,
-    steps: _Steps,
+    progress: Progress,
 ) -> Iterator[DatasetRow]:
     """Yield the rows of one paper, until its combinations run out."""
     drawn = _counterfactuals if config == COUNTERFACTUAL else _underspecified
@@ -150,9 +137,9 @@ def _rows(
                 pass  # a combination that was skipped
         else:
             item = dataclasses.replace(queue.popleft(), instance_id=name)
-            row = _row(task, item, sandbox, steps)
+            row = _row(task, item, sandbox, progress)
         if row:
-            steps.step("rows")
+            progress.step("rows")
             yield row
             number += 1
 
@@ -191,7 +178,7 @@ def _build(task: Task, item: Altered, recording: Recording) -> DatasetRow:
     return build_row(task, item, load_benchmark(task.folder.parent), task.image_tag, recording)
 
 
-def _row(task: Task, item: Altered, sandbox: Sandbox, steps: _Steps) -> DatasetRow | None:
+def _row(task: Task, item: Altered, sandbox: Sandbox, progress: Progress) -> DatasetRow | None:
     """Record an instance and return its row; None if its tables do not settle its open choices.
 
     Raises:
@@ -202,22 +189,12 @@ def _row(task: Task, item: Altered, sandbox: Sandbox, steps: _Steps) -> DatasetR
     row = _build(task, item, recording)
     for problem in choice_problems(row):
         raise InputError(str(problem))
-    if item.tables and not _is_settled(task, item, recording.tables, sandbox, steps):
-        return None
+    if item.tables:
+        finished = functools.partial(progress.step, "runs")
+        image = sandbox.prepare(task.image_tag)
+        proofs = table_errors(
+            task, item, recording.tables, sandbox, image, finished=finished, every=False
+        )
+        if any(proof.error for proof in proofs):
+            return None
     return row
-
-
-def _is_settled(task: Task, item: Altered, tables: Tables, sandbox: Sandbox, steps: _Steps) -> bool:
-    """Return whether the tables of an instance settle its open choices."""
-    runs: list[str] = []
-
-    def finished() -> None:
-        runs.append("run")
-        steps.step("runs")
-
-    image = sandbox.prepare(task.image_tag)
-    proofs = table_errors(task, item, tables, sandbox, image, finished=finished, every=False)
-    if not any(proof.error for proof in proofs):
-        return True
-    steps.extend(len(runs))
-    return False

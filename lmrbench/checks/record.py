@@ -62,16 +62,19 @@ def _update(
             stale.append(item)
         else:
             recorded.append(Recorded(item.instance_id, "up to date", len(recording.outputs)))
-    if not stale:
-        return recorded
-    if len(instances) > 1:
-        new = record_options(task, stale, sandbox)
-    else:
-        new = [record(task, item, sandbox) for item in stale]
+    new = _record_all(task, stale, sandbox, are_options=len(instances) > 1)
     for item, recording in zip(stale, new, strict=True):
         write_recording(task, item, recording)
         recorded.append(Recorded(item.instance_id, "recorded", len(recording.outputs)))
     return recorded
+
+
+def _record_all(
+    task: Task, stale: Sequence[Instance], sandbox: Sandbox, *, are_options: bool
+) -> list[Recording]:
+    if stale and are_options:
+        return record_options(task, stale, sandbox)
+    return [record(task, item, sandbox) for item in stale]
 
 
 def _up_to_date(task: Task, instance: Instance, sandbox: Sandbox) -> Recording | None:

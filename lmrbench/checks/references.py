@@ -5,7 +5,7 @@ import itertools
 import json
 import platform
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,22 +58,22 @@ def record_options(task: Task, options: Sequence[Instance], sandbox: Sandbox) ->
             something that cannot be recorded.
         InfraError: the machinery failed.
     """
-    tests = options[0].tests
-    file = f"{task.folder / tests.file}"
-    listing = _listing_of_choices(task, options[0], sandbox, file)
+    listing = _listing_of_choices(task, options[0], sandbox)
+    return [_record_option(task, option, sandbox, listing) for option in options]
+
+
+def _record_option(task: Task, option: Instance, sandbox: Sandbox, listing: Frame) -> Recording:
+    seeds = option.tests.seeds
+    where = f"{task.folder / option.tests.file}: {option.instance_id}"
     names = [case["name"] for case in json.loads(listing.payload)]
-    runs = list(itertools.product(names, tests.seeds))
-    recordings = []
-    for option in options:
-        where = f"{file}: {option.instance_id}"
-        outputs = _run(task, option, sandbox, task.cases(option), where, runs=runs)
-        frames = [listing, *outputs]
-        recordings.append(_recording(frames, tests.seeds, where, task.image_tag, sandbox.name))
-    return recordings
+    runs = list(itertools.product(names, seeds))
+    outputs = _run(task, option, sandbox, task.cases(option), where, runs=runs)
+    return _recording([listing, *outputs], seeds, where, task.image_tag, sandbox.name)
 
 
-def _listing_of_choices(task: Task, option: Instance, sandbox: Sandbox, where: str) -> Frame:
+def _listing_of_choices(task: Task, option: Instance, sandbox: Sandbox) -> Frame:
     """Return the list of the cases that test the functions of one choice alone."""
+    where = f"{task.folder / option.tests.file}"
     listing = _run(task, option, sandbox, task.cases(option), where)[0]
     cases = []
     for case in json.loads(listing.payload):
@@ -140,10 +140,7 @@ def _recording(
     """Make a recording of the list of cases and their outputs."""
     cases = _cases(frames[:1], where)
     outputs = frames[1:]
-    runs = itertools.product([case["name"] for case in cases], seeds)
-    if [(frame.case, frame.seed) for frame in outputs] != list(runs):
-        raise InputError(f"{where}: the reference did not return once for each case and seed")
-    _check_outputs(outputs, cases, where)
+    _check_outputs(outputs, cases, seeds, where)
     outputs = _without_repetitions(outputs, cases, len(seeds))
     packed = gzip_bytes(b"".join(map(write_frame, outputs)))
     return Recording([dict(case) for case in cases], packed, tag, sandbox, cpu_model())
@@ -162,9 +159,14 @@ def _cases(frames: Sequence[Frame], where: str) -> list[DeclaredCase]:
     return cases
 
 
-def _check_outputs(outputs: Iterable[Frame], cases: Iterable[DeclaredCase], where: str) -> None:
-    """Check that outputs, which will be published, are readable and equal to themselves."""
+def _check_outputs(
+    outputs: Sequence[Frame], cases: Sequence[DeclaredCase], seeds: Sequence[int], where: str
+) -> None:
+    """Check that outputs, which will be published, are complete, readable and self-equal."""
     comparisons = {case["name"]: Comparison(case) for case in cases}
+    runs = list(itertools.product(comparisons, seeds))
+    if [(frame.case, frame.seed) for frame in outputs] != runs:
+        raise InputError(f"{where}: the reference did not return once for each case and seed")
     for frame in outputs:
         try:
             _check_output(frame, comparisons[frame.case])

@@ -44,6 +44,10 @@ def case_smoke(seed):
 """
 
 
+#: Status and output of a command, or the reason why it did not finish.
+_Result = Mapping[str, Any] | str
+
+
 def repository_errors(task: Task, sandbox: Sandbox, image: str) -> dict[str, str]:
     """Run a task's reference repository; return the errors of `demo` and `smoke tests`.
 
@@ -60,8 +64,7 @@ def repository_errors(task: Task, sandbox: Sandbox, image: str) -> dict[str, str
     }
 
 
-def _run(task: Task, case: str, sandbox: Sandbox, image: str) -> Mapping[str, Any] | str:
-    """Run one command; return its status and output, or the reason why it did not finish."""
+def _run(task: Task, case: str, sandbox: Sandbox, image: str) -> _Result:
     workspace = workspace_tar(task.repo, _program(task), runs=[(case, 0)], limit_s=LIMIT_S)
     outcome = run_with_exclusive_retry(sandbox, image, workspace, Limits(LIMIT_S, MEMORY_MB))
     if outcome.ended is Ended.TIME_LIMIT:
@@ -80,7 +83,7 @@ def _program(task: Task) -> bytes:
     return f"{_PROGRAM}\nDEMO = {demo!r}\nSMOKE = {smoke!r}\n".encode()
 
 
-def _result(stdout: bytes) -> dict[str, Any] | str:
+def _result(stdout: bytes) -> _Result:
     [frame] = read_frames(stdout)
     if frame.kind == "output":
         return dict(decode(frame.payload)["dict"])

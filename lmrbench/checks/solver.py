@@ -81,8 +81,11 @@ class HardRow:
             chosen: min(abs(np.subtract(other, cells))) for chosen, other in neighbours.items()
         }
         nearest = min(moves, key=moves.__getitem__)
-        error = f"a cell of {nearest} is within {MARGIN:g}" if moves[nearest] <= MARGIN else ""
-        note = f"{len(moves)} exchanges move every cell, by {moves[nearest]:.2g} or more"
+        least = moves[nearest]
+        error = ""
+        if least <= MARGIN:
+            error = f"a cell of {nearest} is within {MARGIN:g}"
+        note = f"{len(moves)} exchanges move every cell, by {least:.2g} or more"
         return Proof("tables, mixed", error, note)
 
     def _solvable(self, cells: Cells) -> Proof:

@@ -119,8 +119,7 @@ def _variant_problems(task: Task, instance: Instance) -> Iterator[tuple[str, str
             elif kind in (CARELESS, WRONG) and not text.startswith("# "):
                 yield name, "the mistake is not named; begin the first line with `# ...`"
             elif not instance.configuration.is_method:
-                message = _function_problem(text, task, instance, copies, name)
-                if message:
+                for message in _function_problems(text, task, instance, copies, name):
                     yield f"{folder}/{name}", message
 
 
@@ -132,10 +131,10 @@ def _sources(variants: Sequence[Path]) -> Iterator[Path]:
             yield variant
 
 
-def _function_problem(
+def _function_problems(
     text: str, task: Task, item: Instance, copies: dict[str, str], name: str
-) -> str:
-    """Return the problem of a variant of a single function, empty for none.
+) -> Iterator[str]:
+    """Yield the problem of a variant of a single function.
 
     Args:
         copies: code of a function → name of the variant with it; the variant is added.
@@ -146,14 +145,15 @@ def _function_problem(
     try:
         tree = parse(textwrap.dedent(text))
     except InputError as error:
-        return f"cannot be applied: {error}"
+        yield f"cannot be applied: {error}"
+        return
     functions = {part.name: part for part in ast.walk(tree) if isinstance(part, FunctionNode)}
     if golden.name not in functions:
-        return f"does not define {golden.name}; rename its function"
+        yield f"does not define {golden.name}; rename its function"
+        return
     original = copies.setdefault(_normalised(functions[golden.name]), name)
     if original != name and len(functions) == 1:  # others may differ in their helpers
-        return f"has the same code as {original}; delete one of them"
-    return ""
+        yield f"has the same code as {original}; delete one of them"
 
 
 def _normalised(node: FunctionNode) -> str:

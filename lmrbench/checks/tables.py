@@ -274,20 +274,24 @@ def table_errors(
         finished()
         if not every and _is_ambiguous(run, recorded):
             break
-    yield _repeated(runs[TRUTH], recorded)
     [threaded] = make(planned[:1], threads=2)
     finished()
+    yield from _prove(runs, threaded, recorded)
+    if instance.difficulty != EASY:
+        yield from _hard_row(opened, runs, make, threaded.cpu_s).prove()
+
+
+def _prove(runs: Mapping[str, Sequence[_Run]], threaded: _Run, recorded: Tables) -> Iterator[Proof]:
+    yield _repeated(runs[TRUTH], recorded)
     yield _threaded(threaded, recorded)
     yield _told_apart(COMBINATIONS, runs[COMBINATIONS], recorded, all_must_run=True)
     yield _told_apart(OUTSIDERS, runs[OUTSIDERS], recorded)
     if runs[LAST_BIT]:
         yield _unmoved(runs[LAST_BIT], recorded)
-    if instance.difficulty != EASY:
-        yield from _hard_row(opened, runs, make, threaded.cpu_s).prove()
 
 
 def _hard_row(opened: _Open, runs: Mapping[str, list[_Run]], make: _Make, cpu_s: float) -> HardRow:
-    known = {run.chosen: run.tables for run in runs[TRUTH] + runs[COMBINATIONS]}
+    known = {run.chosen: run for run in runs[TRUTH] + runs[COMBINATIONS]}
     return HardRow(
         opened.sizes,
         opened.truth,
@@ -357,7 +361,7 @@ def _unmoved(runs: Sequence[_Run], recorded: Tables) -> Proof:
 
 def _cells_of(
     opened: _Open,
-    known: dict[Combination, Tables | None],
+    known: dict[Combination, _Run],
     make: _Make,
     combinations: Collection[Combination],
 ) -> dict[Combination, Cells]:
@@ -368,11 +372,14 @@ def _cells_of(
     """
     unknown = [chosen for chosen in combinations if chosen not in known]
     for run in make([opened.run(COMBINATIONS, chosen) for chosen in unknown]):
-        known[run.chosen] = run.tables
-    for chosen in combinations:
-        if known[chosen] is None:
-            raise InputError(f"{opened.run(COMBINATIONS, chosen).name} makes no table")
-    return {chosen: list(_cells(known[chosen] or {}).values()) for chosen in combinations}
+        known[run.chosen] = run
+    return {chosen: _cells_of_run(known[chosen]) for chosen in combinations}
+
+
+def _cells_of_run(run: _Run) -> Cells:
+    if run.tables is None:
+        raise InputError(f"{run.name} makes no table")
+    return list(_cells(run.tables).values())
 
 
 def _make(
@@ -386,15 +393,17 @@ def _make(
     """Yield each run with its tables."""
     repo = task.golden_repo(instance)
     cases = table_cases(instance.tables)
-    limits = Limits(instance.tests.timeout_s, instance.tests.memory_mb)
+    tests = instance.tests
+    limits = Limits(tests.timeout_s, tests.memory_mb)
     modules = imported_by(repo, cases) if threads == 1 else ()
     every = [(name, 0) for name in instance.tables]
     for run in runs:
         files = {**repo, **run.files}
-        workspace = workspace_tar(files, cases, runs=every, limit_s=limits.time_s, threads=threads)
+        workspace = workspace_tar(
+            files, cases, runs=every, limit_s=tests.timeout_s, threads=threads
+        )
         outcome = run_with_exclusive_retry(sandbox, image, workspace, limits, modules)
-        tables = _tables_of(instance, outcome.stdout)
-        yield run._replace(tables=tables, cpu_s=outcome.cpu_s or 0.0)
+        yield run._replace(tables=_tables_of(instance, outcome.stdout), cpu_s=outcome.cpu_s or 0.0)
 
 
 def _tables_of(instance: Instance, stdout: bytes) -> Tables | None:

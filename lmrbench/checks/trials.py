@@ -80,14 +80,15 @@ class Trial:
         # A wrong answer fails for a core case; that it also breaks the contract proves nothing.
         is_wrong = self.must is Must.FAIL_CORE and verdict.core_status is not Status.PASSED
         reason = verdict.reason(core=is_wrong)
-        error = ""
-        if not self.must.holds(verdict):
-            error = f"{self.must.value}{_outcome(verdict)}"
-        elif is_wrong:
-            error = self._proves_nothing(verdict)
-            error = error and f"{error}: {reason}"
+        error = self._error(verdict, reason)
         statuses = (verdict.status, verdict.core_status)
         return Finding.of(self.instance_id, self.name, error, reason, *statuses)
+
+    def _error(self, verdict: Verdict, reason: str) -> str:
+        if not self.must.holds(verdict):
+            return f"{self.must.value}{_outcome(verdict)}"
+        problem = self._proves_nothing(verdict) if self.must is Must.FAIL_CORE else ""
+        return problem and f"{problem}: {reason}"
 
     def _proves_nothing(self, verdict: Verdict) -> str:
         """Return why the failure of a wrong answer does not show that the cases notice it."""
@@ -143,10 +144,7 @@ class Finding(Problem):
         return self.where not in (SEEDS, TRIVIAL, BEFORE)
 
     def __str__(self) -> str:
-        # A sound wrong variant passes or fails by its core cases.
-        core = not self.is_error and self.where.startswith(f"{WRONG}/")
-        status = self.core_status if core else self.status
-        parts = (self.severity, self.subject, self.where, status, self.message)
+        parts = (self.severity, self.subject, self.where, self.status, self.message)
         return ": ".join(filter(None, parts))
 
 
@@ -198,17 +196,21 @@ def variant_files(task: Task, method: Instance, folder: Path) -> dict[str, str]:
         path = file.relative_to(folder).as_posix()
         if path not in files:
             raise InputError(f"{file}: {path} is not a goal file; known are {', '.join(files)}")
-        goals = method.goals[path]
         try:
-            source = file.read_text(encoding="utf-8")
-            tree = parse(source)
-            names = [name for name in goals if defines(tree, name, goals)]
-            if not names:
-                raise InputError(f"{file}: defines none of the goal functions of {path}")
-            files[path] = splice_functions(files[path], names, source)
+            files[path] = _with_functions(files[path], method.goals[path], file)
         except (SourceError, UnicodeDecodeError) as error:
             raise InputError(f"{file}: {error}") from error
     return files
+
+
+def _with_functions(text: str, goals: Sequence[str], file: Path) -> str:
+    """Return a goal file with the functions that a file of a variant defines."""
+    source = file.read_text(encoding="utf-8")
+    tree = parse(source)
+    names = [name for name in goals if defines(tree, name, goals)]
+    if not names:
+        raise SourceError("defines none of the goal functions of its namesake")
+    return splice_functions(text, names, source)
 
 
 def check_table(findings: Sequence[Finding]) -> Table:

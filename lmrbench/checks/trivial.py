@@ -33,6 +33,10 @@ class Change(NamedTuple):
     reorders: bool = False
     negates: bool = False
 
+    def is_right(self, sign_is_free: bool, order_is_free: bool) -> bool:
+        """Return whether a comparison has to accept the changed array."""
+        return (self.negates and sign_is_free) or (self.reorders and order_is_free)
+
 
 def _rows(function: Callable[[np.ndarray, int], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
     """Apply a function along axis -2, which vectors lack."""
@@ -156,8 +160,7 @@ def _answers(expected: Sequence[Any], how: Comparison) -> Iterator[tuple[str, It
     overall = values.mean()
     is_free = how.unordered and any(_vector(output) is not None for output in expected)
     for change in (*_CHANGES, Change("replaced by their overall mean", lambda array: overall)):
-        is_right = (change.negates and how.sign_invariant) or (change.reorders and is_free)
-        if not is_right:
+        if not change.is_right(how.sign_invariant, is_free):
             answers = (_changed(output, kinds, change.function) for output in expected)
             yield f"{what} {change.name}", answers
 
@@ -200,9 +203,13 @@ def _changed(value: Any, kinds: str, function: Callable[[np.ndarray], Any]) -> A
     if isinstance(value, dict) and "dict" in value:
         return {"dict": [(key, change(item)) for key, item in value["dict"]]}
     if isinstance(value, Table):
-        series = [(kind, name, change(item)) for kind, name, item in value.series]
-        return dataclasses.replace(value, series=tuple(series))
+        return _changed_table(value, change)
     return value
+
+
+def _changed_table(table: Table, change: Callable[[Any], Any]) -> Table:
+    series = tuple((kind, name, change(item)) for kind, name, item in table.series)
+    return dataclasses.replace(table, series=series)
 
 
 def _changed_array(
