@@ -147,11 +147,12 @@ def _function_problems(
     except InputError as error:
         yield f"cannot be applied: {error}"
         return
-    functions = {part.name: part for part in ast.walk(tree) if isinstance(part, FunctionNode)}
-    if golden.name not in functions:
+    functions = [part for part in ast.walk(tree) if isinstance(part, FunctionNode)]
+    goals = [part for part in functions if part.name == golden.name]
+    if not goals:
         yield f"does not define {golden.name}; rename its function"
         return
-    original = copies.setdefault(_normalised(functions[golden.name]), name)
+    original = copies.setdefault(_normalised(goals[0]), name)
     if original != name and len(functions) == 1:  # others may differ in their helpers
         yield f"has the same code as {original}; delete one of them"
 
