@@ -9,7 +9,7 @@ little with the pairs and triples of choices, that they have in common.
 import itertools
 import math
 import random
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,8 +22,8 @@ from lmrbench_data.tasks.experiments import HARD_CELLS, MARGIN, ROUNDING
 Combination = tuple[int, ...]
 #: Cells of a table, always in the same order.
 Cells = Sequence[float]
-#: Runs experiments with combinations and returns the cells of their tables.
-Run = Callable[[Collection[Combination]], Mapping[Combination, Cells]]
+#: Runs the experiments with a combination and returns the cells of its tables.
+Run = Callable[[Combination], Cells]
 
 #: Number of random truths that the solver has to settle, beside that of the row.
 RANDOM_TRUTHS = 5
@@ -67,7 +67,7 @@ class HardRow:
     def prove(self) -> Iterator[Proof]:
         """Yield the proofs."""
         try:
-            cells = self.run([self.truth])[self.truth]
+            cells = self.run(self.truth)
             yield _enough_cells(cells)
             yield self._mixed(cells)
             yield self._solvable(cells)
@@ -76,10 +76,9 @@ class HardRow:
 
     def _mixed(self, cells: Cells) -> Proof:
         """Prove that each exchange of a single option moves every cell."""
-        neighbours = self.run(exchanges(self.sizes, self.truth))
-        moves = {
-            chosen: min(abs(np.subtract(other, cells))) for chosen, other in neighbours.items()
-        }
+        moves = {}
+        for chosen in exchanges(self.sizes, self.truth):
+            moves[chosen] = np.abs(np.subtract(self.run(chosen), cells)).min()
         nearest = min(moves, key=moves.__getitem__)
         least = moves[nearest]
         error = ""
@@ -90,12 +89,13 @@ class HardRow:
 
     def _solvable(self, cells: Cells) -> Proof:
         """Prove that the budget pays for settling the row, and rows with random truths."""
-        targets = [cells, *self.run(self._random_truths()).values()]
-        counts = runs_needed(self.sizes, targets, self.run, self._affordable)
+        targets = [cells, *map(self.run, self._random_truths())]
+        most = self._affordable
+        counts = [runs_needed(self.sizes, target, self.run, most) for target in targets]
         missed = counts.count(math.inf)
         error = ""
         if missed:
-            runs = f"{self._affordable} runs of {self.cpu_s:.1f} CPU s"
+            runs = f"{most} runs of {self.cpu_s:.1f} CPU s"
             error = f"{missed} of {len(counts)} truths need more than {runs}"
         return Proof("tables, solvable", error, self._cost(*counts))
 
@@ -144,41 +144,21 @@ def first_runs(sizes: Sequence[int]) -> list[Combination]:
     return [published, *exchanges(sizes, published)]
 
 
-def runs_needed(sizes: Sequence[int], targets: Sequence[Cells], run: Run, most: int) -> list[float]:
-    """Return how many runs settle each target; infinity for one that `most` runs do not settle.
-
-    The solvers of all targets proceed together: `run` gets batches.
-    """
-    solvers = [solve(sizes, target) for target in targets]
-    asked = {place: next(solver) for place, solver in enumerate(solvers)}
-    needed = [math.inf] * len(targets)
-    count = 0
-    while asked and count < most:
-        count += 1
-        cells = run(set(asked.values()))
-        for place, chosen in list(asked.items()):
-            try:
-                asked[place] = solvers[place].send(cells[chosen])
-            except StopIteration:
-                del asked[place]
-                needed[place] = count
-    return needed
-
-
-def solve(sizes: Sequence[int], target: Cells) -> Generator[Combination, Cells]:
-    """Yield the combination to run next and receive its cells, until they are the target's."""
+def runs_needed(sizes: Sequence[int], target: Cells, run: Run, most: int) -> float:
+    """Return how many runs settle a target; infinity if `most` runs do not."""
     every = all_combinations(sizes)
     first = first_runs(sizes)
     tried: dict[Combination, np.ndarray] = {}
-    while len(tried) < len(every):
+    while len(tried) < min(most, len(every)):
         if len(tried) < len(first):
             chosen = first[len(tried)]
         else:
             chosen = _likeliest(every, tried, _effects(target, target))
-        cells = yield chosen
-        if np.abs(np.subtract(cells, target)).max() <= ROUNDING:
-            return
+        cells = run(chosen)
         tried[chosen] = _effects(cells, target)
+        if np.abs(np.subtract(cells, target)).max() <= ROUNDING:
+            return len(tried)
+    return math.inf
 
 
 def _effects(cells: Cells, target: Cells) -> np.ndarray:

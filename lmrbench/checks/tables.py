@@ -12,7 +12,7 @@ import math
 import operator
 import random
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from lmrbench_data.base.errors import InputError
@@ -360,23 +360,16 @@ def _unmoved(runs: Sequence[_Run], recorded: Tables) -> Proof:
 
 
 def _cells_of(
-    opened: _Open,
-    known: dict[Combination, _Run],
-    make: _Make,
-    combinations: Collection[Combination],
-) -> dict[Combination, Cells]:
-    """Return the cells of combinations for the solver; run the unknown ones, and add them.
+    opened: _Open, known: dict[Combination, _Run], make: _Make, chosen: Combination
+) -> Cells:
+    """Return the cells of a combination for the solver; run an unknown one, and add it.
 
     Raises:
-        InputError: one makes no table.
+        InputError: it makes no table.
     """
-    unknown = [chosen for chosen in combinations if chosen not in known]
-    for run in make([opened.run(COMBINATIONS, chosen) for chosen in unknown]):
-        known[run.chosen] = run
-    return {chosen: _cells_of_run(known[chosen]) for chosen in combinations}
-
-
-def _cells_of_run(run: _Run) -> Cells:
+    if chosen not in known:
+        [known[chosen]] = make([opened.run(COMBINATIONS, chosen)])
+    run = known[chosen]
     if run.tables is None:
         raise InputError(f"{run.name} makes no table")
     return list(_cells(run.tables).values())
