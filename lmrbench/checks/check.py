@@ -65,6 +65,12 @@ class Plan:
         """Whether no error was found so far."""
         return not any(finding.is_error for finding in self.findings)
 
+    def skip(self) -> None:
+        """Leave out an instance that is proved."""
+        note = "unchanged since; --again repeats the check"
+        self.findings = [Finding.of(self.item.instance_id, BEFORE, "", note)]
+        self.result = "ok, checked before"
+
     def finish(self, record: bool) -> str:
         """Write the proof of a sound instance, if asked to; return a line on its result."""
         if record and self.is_sound:
@@ -158,9 +164,7 @@ def plan(task: Task, item: Instance, references: ReferenceLines, proofs: Mapping
         return checked
     checked.proof = proof_of(task, item, row)
     if checked.is_sound and proofs.get(item.instance_id) == checked.proof:
-        note = "unchanged since; --again repeats the check"
-        checked.findings = [Finding.of(item.instance_id, BEFORE, "", note)]
-        checked.result = "ok, checked before"
+        checked.skip()
     else:
         checked.row = row
         checked.trials = list(make_trials(task, item))

@@ -63,7 +63,8 @@ def lint_tasks(
     for path in chosen:
         problems += _todo_problems(path)
         if path.name in broken:
-            problems += [_load_problem(path, f"{broken[path.name]}; fix this to lint the rest")]
+            where, message = _place(path, broken[path.name])
+            problems.append(Problem(path.name, where, f"{message}; fix this to lint the rest"))
         else:
             problems += _task_problems(tasks[path.name], tasks, references)
     return len(chosen), problems
@@ -101,10 +102,10 @@ def instruction_problems(text: str, goal_file: str, goal_function: str) -> Itera
         yield f"does not name the goal function; add `{goal_function}`"
 
 
-def _load_problem(folder: Path, error: str) -> Problem:
-    """Turn an error that names file and place into a problem with a place inside the folder."""
-    place, _, message = error.removeprefix(f"{folder}/").partition(": ")
-    return Problem(folder.name, place, message)
+def _place(folder: Path, error: InputError) -> tuple[str, str]:
+    """Split an error that names file and place into the place inside the folder and the message."""
+    place, _, message = str(error).removeprefix(f"{folder}/").partition(": ")
+    return place, message
 
 
 def _benchmark_problems(folder: Path) -> Iterator[Problem]:
@@ -123,18 +124,21 @@ def _task_problems(
     task: Task, others: dict[str, Task], references: ReferenceLines
 ) -> Iterator[Problem]:
     """Yield the problems of a readable task."""
-    try:
-        _ = task.image_tag
-    except InputError as error:
-        yield _load_problem(task.folder, str(error))
     for problems in _OF_TASKS:
         for where, message in problems(task):
             yield Problem(task.name, where, message)
-    several = len(task.implementations) > 1
     for item in task.implementations:
         for where, message in _instance_problems(task, item, others, references):
+            several = len(task.implementations) > 1
             place = f"{item.instance_id}: {where}" if several else where
             yield Problem(task.name, place, message)
+
+
+def _environment_problems(task: Task) -> _Places:
+    try:
+        _ = task.image_tag
+    except InputError as error:
+        yield _place(task.folder, error)
 
 
 def _arxiv_problems(task: Task) -> _Places:
@@ -225,6 +229,7 @@ def _docstring_problems(task: Task) -> _Places:
 
 
 _OF_TASKS = (
+    _environment_problems,
     _arxiv_problems,
     _paper_problems,
     _orphan_problems,

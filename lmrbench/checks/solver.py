@@ -147,13 +147,10 @@ def first_runs(sizes: Sequence[int]) -> list[Combination]:
 def runs_needed(sizes: Sequence[int], target: Cells, run: Run, most: int) -> float:
     """Return how many runs settle a target; infinity if `most` runs do not."""
     every = all_combinations(sizes)
-    first = first_runs(sizes)
+    first = iter(first_runs(sizes))
     tried: dict[Combination, np.ndarray] = {}
     while len(tried) < min(most, len(every)):
-        if len(tried) < len(first):
-            chosen = first[len(tried)]
-        else:
-            chosen = _likeliest(every, tried, _effects(target, target))
+        chosen = next(first, None) or _likeliest(every, tried, _effects(target, target))
         cells = run(chosen)
         tried[chosen] = _effects(cells, target)
         if np.abs(np.subtract(cells, target)).max() <= ROUNDING:
