@@ -106,12 +106,12 @@ def _engine(settings: DoctorSettings) -> Iterator[Finding]:
         api = connect(_ENGINE_S)
         with engine_errors("the engine fails"):
             version = api.version()
-            storage = api.info().get("Driver")
+            storage = api.info()["Driver"]
     except InfraError as error:
         yield _no_engine(str(error))
         return
     name = "Podman" if "odman" in str(version.get("Components")) else "Docker"
-    yield Finding("engine", "ok", f"{name} {version.get('Version', '?')}, storage {storage}")
+    yield Finding("engine", "ok", f"{name} {version['Version']}, storage {storage}")
     yield from _images(api, settings.benchmark)
 
 

@@ -4,7 +4,7 @@ A reference that is not deterministic fails honest answers at random. One that n
 tolerance on another processor fails them there.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -62,34 +62,25 @@ def repetition_errors(
     record = partial(
         record_seeds, row, reference, sandbox, image, draw_seeds(_SEEDS), constant=True
     )
-    errors: dict[str, str] = {}
+    narrow = {case["name"]: _narrow(case) for case in row["tests"]["cases"]}
+    # Exact, because tolerances may hide the influence of a clock or a hash of the process.
+    exact = dict.fromkeys(narrow, Comparison({"exact": True}))
+    errors = {}
     name = "fresh seeds"
     try:
         first = record()
         errors[name] = ""
         name = "repeated"
-        errors[name] = _repeated_error(first, record())
+        difference = _difference(first, record(), exact)
+        errors[name] = f"two runs of the reference differ: {difference}" if difference else ""
         for name, options in _other_machines().items():
             # Threads are slow on tiny tensors where cores are scarce.
             frames = record(**options, timeout_scale=5.0)
-            errors[name] = _machine_error(first, frames, row["tests"]["cases"])
+            difference = _difference(first, frames, narrow)
+            errors[name] = f"{difference}; {_FIX}" if difference else ""
     except InputError as error:
         errors[name] = str(error)
     return errors
-
-
-def _repeated_error(first: Sequence[Frame], second: Sequence[Frame]) -> str:
-    # Exact, because tolerances may hide the influence of a clock or a hash of the process.
-    exact = Comparison({"exact": True})
-    difference = _difference(first, second, {frame.case: exact for frame in first})
-    return f"two runs of the reference differ: {difference}" if difference else ""
-
-
-def _machine_error(
-    first: Sequence[Frame], second: Sequence[Frame], cases: Iterable[DeclaredCase]
-) -> str:
-    difference = _difference(first, second, {case["name"]: _narrow(case) for case in cases})
-    return f"{difference}; {_FIX}" if difference else ""
 
 
 def _narrow(case: DeclaredCase) -> Comparison:

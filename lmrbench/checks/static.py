@@ -112,15 +112,21 @@ def _variant_problems(task: Task, instance: Instance) -> Iterator[tuple[str, str
             count = plural(len(paths), "variant")
             yield kind, f"{count}, at least {least} needed; add some to {folder}/{kind}"
         for path in _sources(paths):
-            name = f"{kind}/{path.name}"
-            text = read_variant(path)
-            if text is None:
-                yield name, "not UTF-8; save it as UTF-8"
-            elif kind in (CARELESS, WRONG) and not text.startswith("# "):
-                yield name, "the mistake is not named; begin the first line with `# ...`"
-            elif not instance.configuration.is_method:
-                for message in _function_problems(text, task, instance, copies, name):
-                    yield f"{folder}/{name}", message
+            yield from _file_problems(path, kind, task, instance, copies)
+
+
+def _file_problems(
+    path: Path, kind: str, task: Task, instance: Instance, copies: dict[str, str]
+) -> Iterator[tuple[str, str]]:
+    name = f"{kind}/{path.name}"
+    text = read_variant(path)
+    if text is None:
+        yield name, "not UTF-8; save it as UTF-8"
+    elif kind in (CARELESS, WRONG) and not text.startswith("# "):
+        yield name, "the mistake is not named; begin the first line with `# ...`"
+    elif not instance.configuration.is_method:
+        for message in _function_problems(text, task, instance, copies, name):
+            yield f"variants/{instance.instance_id}/{name}", message
 
 
 def _sources(variants: Sequence[Path]) -> Iterator[Path]:

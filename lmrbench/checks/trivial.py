@@ -203,13 +203,9 @@ def _changed(value: Any, kinds: str, function: Callable[[np.ndarray], Any]) -> A
     if isinstance(value, dict) and "dict" in value:
         return {"dict": [(key, change(item)) for key, item in value["dict"]]}
     if isinstance(value, Table):
-        return _changed_table(value, change)
+        series = tuple((kind, name, change(item)) for kind, name, item in value.series)
+        return dataclasses.replace(value, series=series)
     return value
-
-
-def _changed_table(table: Table, change: Callable[[Any], Any]) -> Table:
-    series = tuple((kind, name, change(item)) for kind, name, item in table.series)
-    return dataclasses.replace(table, series=series)
 
 
 def _changed_array(
