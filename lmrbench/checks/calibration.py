@@ -78,7 +78,8 @@ class Calibration:
     @property
     def kappa(self) -> float | None:
         """Cohen's kappa of CC / not CC, where only one of the two is right."""
-        faulty, correct = self.measures["sensitivity"], self.measures["specificity"]
+        faulty = self.measures["sensitivity"]
+        correct = self.measures["specificity"]
         missed = [faulty.part, faulty.whole - faulty.part]
         return kappa([missed, [correct.whole - correct.part, correct.part]])
 

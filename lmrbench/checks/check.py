@@ -214,7 +214,8 @@ def _check_repository(task: Task, sandbox: Sandbox, image: str) -> list[Finding]
 
 
 def _check_tables(checked: Plan, sandbox: Sandbox, image: str) -> list[Finding]:
-    task, item = checked.task, checked.item
+    task = checked.task
+    item = checked.item
     proofs = table_errors(task, item, read_recording(task, item).tables, sandbox, image)
     return [Finding.of(item.instance_id, *proof) for proof in proofs]
 

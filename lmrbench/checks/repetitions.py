@@ -85,7 +85,8 @@ def repetition_errors(
 
 def _narrow(case: DeclaredCase) -> Comparison:
     """Return the comparison of a case with a twentieth of its tolerance."""
-    rtol, atol = case["rtol"] / HEADROOM, case["atol"] / HEADROOM
+    rtol = case["rtol"] / HEADROOM
+    atol = case["atol"] / HEADROOM
     return Comparison({**case, "rtol": rtol, "atol": atol})
 
 
