@@ -1,14 +1,13 @@
-"""Check engine, images, sandbox, disk, memory, token and model server; each finding comes with its fix."""
+"""Check engine, images, sandbox, disk, memory, token and model server; each finding has its fix."""
 
 import contextlib
-import logging
 import os
 import platform
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import pydantic
 
@@ -18,7 +17,7 @@ from lmrbench_data.base.settings import Settings, option
 from lmrbench_data.base.text import error_line, one_line, plural
 from lmrbench_data.base.version import __version__
 from lmrbench_data.chat.endpoint import BaseUrl, Endpoint
-from lmrbench_data.tasks.environments import known_environments, registry_tag
+from lmrbench_data.tasks.environments import Environment, known_environments, registry_tag
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.runs.settings import WORKERS
 from lmrbench_evaluate.sandbox import open_sandbox
@@ -31,8 +30,10 @@ _ENGINE_S = 8
 _REPLY_S = 20.0
 #: The memory limit of every published instance.
 MEMORY_MB = 2048
-#: Space for a run folder of thousands of answers; with less than the second, nothing more can be written.
-_RUN_BYTES, _FULL_BYTES = 10**9, 50 * 10**6
+#: Space for a run folder of thousands of answers.
+_RUN_BYTES = 10**9
+#: With less space than this, nothing more can be written.
+_FULL_BYTES = 50 * 10**6
 
 
 class DoctorSettings(Settings):
@@ -62,8 +63,8 @@ class Finding(NamedTuple):
 
     check: str
     severity: Literal["ok", "note", "problem"]
-    """note: evaluation works; something else does not, or works less well. problem: evaluation, or the model that was
-    named, cannot work."""
+    """note: evaluation works, but something else fails or works less well. problem: evaluation, or
+    the given model, cannot work."""
     text: str
     fix: str = ""
     """A command, or a short sentence; empty if there is nothing to fix."""
@@ -71,20 +72,17 @@ class Finding(NamedTuple):
 
 def examine(settings: DoctorSettings) -> Iterator[Finding]:
     """Make all checks; one that fails is a finding, too."""
-    engine: list[Finding] = []
     yield from _guarded("version", _versions(settings))
-    for finding in _guarded("engine", _engine(settings)):
-        engine.append(finding)
-        yield finding
+    engine = list(_guarded("engine", _engine(settings)))
+    yield from engine
     if "timed out" not in engine[0].text:  # the sandbox would wait for it much longer
         yield from _guarded("sandbox", _sandbox(settings))
     yield from _guarded("disk", _disk())
     yield from _guarded("memory", _memory(settings.workers))
     yield from _guarded("token", _token())
     if settings.model:
-        yield from _guarded(
-            "model", _model(Endpoint(model=settings.model, base_url=settings.base_url))
-        )
+        endpoint = Endpoint(model=settings.model, base_url=settings.base_url)
+        yield from _guarded("model", _model(endpoint))
 
 
 def _guarded(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
@@ -96,146 +94,117 @@ def _guarded(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
 
 
 def _versions(settings: DoctorSettings) -> Iterator[Finding]:
-    benchmark, python = (
-        load_benchmark(settings.benchmark),
-        f"Python {platform.python_version()}, {platform.system()}",
-    )
-    yield Finding(
-        "version", "ok", f"lmrbench {__version__}, {benchmark.name} {benchmark.version}, {python}"
-    )
+    benchmark = load_benchmark(settings.benchmark)
+    python = f"Python {platform.python_version()}, {platform.system()}"
+    text = f"lmrbench {__version__}, {benchmark.name} {benchmark.version}, {python}"
+    yield Finding("version", "ok", text)
 
 
 def _engine(settings: DoctorSettings) -> Iterator[Finding]:
-    """Connect to the engine that `docker` would use, and look for the image of each environment."""
+    """Connect to the engine that `docker` would use, and look for images."""
     try:
         api = connect(_ENGINE_S)
         with engine_errors("the engine fails"):
-            version, facts = api.version(), api.info()
+            version = api.version()
+            storage = api.info()["Driver"]
     except InfraError as error:
-        fix = "start Docker, or name its socket in DOCKER_HOST"
-        if "timed out" in str(error):
-            yield Finding(
-                "engine", "problem", "the engine does not answer (timed out)", "restart the engine"
-            )
-            return
-        if "ermission denied" in str(error):
-            fix = "sudo usermod -aG docker $USER, then log in again"
-        yield Finding(
-            "engine", "note", str(error).replace(" (start one, or set DOCKER_HOST)", ""), fix
-        )
+        yield _no_engine(str(error))
         return
-    components = str(version.get("Components"))
-    name = "Podman" if "odman" in components else "Docker"
-    yield Finding(
-        "engine", "ok", f"{name} {version.get('Version', '?')}, storage {facts.get('Driver')}"
-    )
-    for environment in known_environments(settings.benchmark):
-        if identity := image_id(api, environment.tag):
+    name = "Podman" if "odman" in str(version.get("Components")) else "Docker"
+    yield Finding("engine", "ok", f"{name} {version['Version']}, storage {storage}")
+    yield from _images(api, settings.benchmark)
+
+
+def _no_engine(error: str) -> Finding:
+    if "timed out" in error:
+        text = "the engine does not answer (timed out)"
+        return Finding("engine", "problem", text, "restart the engine")
+    fix = "start Docker, or name its socket in DOCKER_HOST"
+    if "ermission denied" in error:
+        fix = "sudo usermod -aG docker $USER, then log in again"
+    return Finding("engine", "note", error.replace(" (start one, or set DOCKER_HOST)", ""), fix)
+
+
+def _images(api: Any, benchmark: Path | None) -> Iterator[Finding]:
+    for environment in known_environments(benchmark):
+        identity = image_id(api, environment.tag)
+        if identity:
             yield Finding("image", "ok", f"{environment.tag} is here ({identity[:19]})")
-            continue
-        size, pulled = f"{environment.disk_mb / 1000:.1f} GB", registry_tag(environment.tag)
-        if pulled != environment.tag:
-            text, fix = f"the first evaluation pulls it ({size})", f"docker pull {pulled}"
         else:
-            own = settings.benchmark and environment.folder.is_relative_to(settings.benchmark)
-            fix = f"lmrbench images build {environment.name}" + (
-                f" --benchmark {settings.benchmark}" if own else ""
-            )
-            text = f"the first evaluation builds it ({size})"
-        yield Finding("image", "note", f"{environment.tag} is missing; {text}", fix)
+            yield _missing_image(environment, benchmark)
+
+
+def _missing_image(environment: Environment, benchmark: Path | None) -> Finding:
+    pulled = registry_tag(environment.tag)
+    if pulled != environment.tag:
+        verb, fix = "pulls", f"docker pull {pulled}"
+    else:
+        verb, fix = "builds", f"lmrbench images build {environment.name}"
+        if benchmark and environment.folder.is_relative_to(benchmark):
+            fix += f" --benchmark {benchmark}"
+    size = f"{environment.disk_mb / 1000:.1f} GB"
+    text = f"{environment.tag} is missing; the first evaluation {verb} it ({size})"
+    return Finding("image", "note", text, fix)
 
 
 def _sandbox(settings: DoctorSettings) -> Iterator[Finding]:
     """Find out which sandbox `auto` chooses, and whether it can run tasks."""
-    with _quiet_log(), open_sandbox("auto", settings.benchmark) as sandbox:
+    with open_sandbox("auto", settings.benchmark) as sandbox:
+        text = f"evaluations use `{sandbox.name}`; results"
         if sandbox.official:  # its image may still be missing
-            yield Finding(
-                "sandbox",
-                "ok",
-                f"evaluations use `{sandbox.name}`; results count for the leaderboard",
-            )
+            yield Finding("sandbox", "ok", f"{text} count for the leaderboard")
             return
         for environment in known_environments(settings.benchmark):
             sandbox.prepare(environment.tag)
-    text = f"evaluations use `{sandbox.name}`; results do not count for the leaderboard"
-    yield Finding("sandbox", "note", text, "start Docker")
-
-
-@contextlib.contextmanager
-def _quiet_log() -> Iterator[None]:
-    """Hide the warnings of the sandboxes, which the findings repeat."""
-    logger = logging.getLogger("lmrbench_evaluate.sandbox")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
+    yield Finding("sandbox", "note", f"{text} do not count for the leaderboard", "start Docker")
 
 
 def _disk() -> Iterator[Finding]:
     """Check that runs and temporary files can be written, and have space."""
     from lmrbench_evaluate.runs.folder import RUNS
 
-    for name, folder in {
-        "runs": Path(RUNS).absolute(),
-        "temporary files": Path(tempfile.gettempdir()),
-    }.items():
-        existing = next(path for path in (folder, *folder.parents) if path.exists())
-        free = shutil.disk_usage(existing).free
-        text = f"{free / 1e9:.1f} GB free for {name} ({folder})"
-        fix = f"free at least {_RUN_BYTES / 1e9:.0f} GB; `docker system df` shows what images and containers take"
-        if not os.access(existing, os.W_OK | os.X_OK):
-            fix = "change to a folder of your own, or use --out DIR"
-            yield Finding("disk", "problem", f"{existing} is not writable", fix)
-        elif free < _RUN_BYTES:
-            yield Finding("disk", "problem" if free < _FULL_BYTES else "note", text, fix)
-        else:
-            yield Finding("disk", "ok", text)
+    yield _space("runs", Path(RUNS).absolute())
+    yield _space("temporary files", Path(tempfile.gettempdir()))
+
+
+def _space(name: str, folder: Path) -> Finding:
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if not os.access(existing, os.W_OK | os.X_OK):
+        fix = "change to a folder of your own, or use --out DIR"
+        return Finding("disk", "problem", f"{existing} is not writable", fix)
+    free = shutil.disk_usage(existing).free
+    text = f"{free / 1e9:.1f} GB free for {name} ({folder})"
+    if free >= _RUN_BYTES:
+        return Finding("disk", "ok", text)
+    fix = f"free {_RUN_BYTES / 1e9:.0f} GB; see `docker system df` for images and containers"
+    return Finding("disk", "problem" if free < _FULL_BYTES else "note", text, fix)
 
 
 def _memory(workers: int) -> Iterator[Finding]:
     """Compare the available memory with the limits of all workers together."""
-    available, each = available_memory(), MEMORY_MB * 2**20
-    if available is None:
-        yield Finding("memory", "note", "unknown on this system")
-        return
-    text = f"{available / 1e9:.1f} GB available; {plural(workers, 'worker')} may use {workers * each / 1e9:.1f} GB"
+    available = available_memory()
+    each = MEMORY_MB * 2**20
+    used = f"{plural(workers, 'worker')} may use {workers * each / 1e9:.1f} GB"
+    text = f"{available / 1e9:.1f} GB available; {used}"
     if available >= workers * each:
         yield Finding("memory", "ok", text)
     else:
         yield Finding("memory", "note", text, f"use --workers {max(1, available // each)}")
 
 
-def available_memory() -> int | None:
-    """Return the bytes of memory that new processes may take, within the limits of a batch system; None if unknown."""
-    sizes = []
-    with contextlib.suppress(OSError, ValueError, StopIteration):
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        sizes.append(
-            int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024
-        )
+def available_memory() -> int:
+    """Return the bytes that new processes may take, within the limits of a batch system."""
+    import psutil
+
+    sizes = [int(psutil.virtual_memory().available)]
     with contextlib.suppress(OSError):
-        root, own = (
-            Path("/sys/fs/cgroup"),
-            Path("/proc/self/cgroup").read_text(encoding="utf-8").rpartition("::/")[2],
-        )
-        for folder in ((root / own.strip()), *(root / own.strip()).parents):
-            with contextlib.suppress(
-                OSError, ValueError
-            ):  # the root has no limit, and `max` is not a number
-                limit, used = (
-                    int((folder / f"memory.{name}").read_text("ascii"))
-                    for name in ("max", "current")
-                )
-                facts = dict(
-                    line.split()
-                    for line in (folder / "memory.stat").read_text("ascii").splitlines()
-                )
-                sizes.append(
-                    max(0, limit - used + int(facts["inactive_file"]))
-                )  # given up on demand
-    return min(sizes, default=None)
+        root = Path("/sys/fs/cgroup")
+        name = Path("/proc/self/cgroup").read_text(encoding="utf-8").rpartition("::/")[2].strip()
+        for folder in (root / name, *(root / name).parents):
+            # Without a limit the file is missing, as in the root, or says `max`.
+            with contextlib.suppress(OSError, ValueError):
+                sizes.append(int((folder / "memory.max").read_text("ascii")))
+    return min(sizes)
 
 
 def _token() -> Iterator[Finding]:

@@ -1,1 +1,1 @@
-"""Run the benchmark's own tasks: record the references, check that tasks are sound, keep the proofs."""
+"""Checks for authors of tasks: record references, lint, prove tasks sound, calibrate judges."""

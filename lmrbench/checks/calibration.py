@@ -1,51 +1,37 @@
 """Calibrate a judge on the benchmark's own variants, whose right categories are known.
 
-`dataset check` proves the behaviour of each kind of variant, so no labels by people are needed. Nothing is stored but
-the judgements; every number is computed from them.
+`dataset check` proves the behaviour of each kind of variant, so no human labels are needed. Only
+the judgements are stored; every number is computed from them.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 from lmrbench_data.base.configurations import CARELESS, PLAIN, VALID, WRONG
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.jobs import Progress
-from lmrbench_data.base.proportions import CONTRACT, PAPER, Share, cross_table, kappa
+from lmrbench_data.base.proportions import CONTRACT, PAPER, Share, kappa
 from lmrbench_data.base.text_table import Table
-from lmrbench_data.dataset.rows import DatasetRow, check_instances
+from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.task import Task
 from lmrbench_evaluate.judge.asking import JudgeSummary
-from lmrbench_evaluate.judge.judgement_log import BY_MODEL, Judge, read_judgements
+from lmrbench_evaluate.judge.judgement_log import Judge, Judgement, read_judgements
 from lmrbench_evaluate.judge.judging import judge_predictions
 from lmrbench_evaluate.judge.opinion import BEST_FIRST
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.runs.settings import JudgeSettings
 
-from .static import read_variant
-
-#: Track → kind → the categories that are right for its variants, the best first. Plain and careless ones implement the
-#: method, with faults such as the logarithm of an underflowing value or a change in place, for which LC exists. Each
-#: careless one breaks the contract; plain ones may or may not break it.
+#: Track → kind → the right categories of its variants, the best first. Plain and careless ones
+#: implement the method with minor faults, for which LC exists. Each careless one breaks the
+#: contract; plain ones may or may not break it.
 EXPECTED: dict[str, dict[str, tuple[str, ...]]] = {
     PAPER: {VALID: ("CC",), PLAIN: ("CC", "LC"), CARELESS: ("CC", "LC"), WRONG: ("LC", "LI")},
     CONTRACT: {VALID: ("CC",), CARELESS: ("LC", "LI"), WRONG: ("LC", "LI")},
 }
-
-
-class Rated(NamedTuple):
-    """The judge's category of a variant."""
-
-    kind: str
-    expected: tuple[str, ...]
-    category: str
-
-    @property
-    def is_expected(self) -> bool:
-        """Whether the judge gave a right category."""
-        return self.category in self.expected
 
 
 @dataclass(frozen=True)
@@ -54,95 +40,91 @@ class Calibration:
 
     judge: Judge
     track: str
-    rated: Sequence[Rated]
-    left_out: Mapping[str, int]
+    judged: Mapping[str, Counter[str]]
+    """Kind of variant → number of variants in each category."""
+    left_out: Counter[str]
     """Reason → number of variants that were left out."""
+
+    def count(self, kind: str, judgement: Judgement | None) -> None:
+        """Count the judgement of a variant."""
+        if judgement and judgement.category:
+            self.judged[kind][judgement.category] += 1
+        else:
+            reason = judgement.not_judged if judgement else ""
+            self.left_out[reason or "no judgement"] += 1
 
     @property
     def measures(self) -> dict[str, Share]:
         """The shares by name; sensitivity and specificity leave out kinds that may be CC or LC."""
-        faulty = [item for item in self.rated if "CC" not in item.expected]
-        correct = [item for item in self.rated if item.expected == ("CC",)]
-        right_logic = [item for item in self.rated if "LI" not in item.expected]
+        expected = EXPECTED[self.track]
+        faulty = [kind for kind in expected if "CC" not in expected[kind]]
+        right_logic = [kind for kind in expected if "LI" not in expected[kind]]
         return {
-            "as expected": Share.of(item.is_expected for item in self.rated),
-            "sensitivity": Share.of(item.category != "CC" for item in faulty),
-            "specificity": Share.of(item.category == "CC" for item in correct),
-            "false LI": Share.of(item.category == "LI" for item in right_logic),
+            "as expected": self._share(expected),
+            "sensitivity": self._share(dict.fromkeys(faulty, ("LC", "LI"))),
+            "specificity": self._share({VALID: ("CC",)}),
+            "false LI": self._share(dict.fromkeys(right_logic, ("LI",))),
         }
+
+    def _share(self, categories: Mapping[str, Sequence[str]]) -> Share:
+        """Return the share of variants in these categories, given for some kinds of variants."""
+        hits = judged = 0
+        for kind, names in categories.items():
+            counts = self.judged[kind]
+            hits += sum(counts[name] for name in names)
+            judged += counts.total()
+        return Share(hits, judged)
 
     @property
     def kappa(self) -> float | None:
         """Cohen's kappa of CC / not CC, where only one of the two is right."""
-        decided = [
-            item for item in self.rated if item.expected == ("CC",) or "CC" not in item.expected
-        ]
-        return kappa(
-            cross_table(
-                ["CC" in i.expected for i in decided], [i.category == "CC" for i in decided]
-            )
-        )
-
-    @property
-    def _by_kind(self) -> dict[str, list[Rated]]:
-        kinds = {
-            kind: [item for item in self.rated if item.kind == kind]
-            for kind in EXPECTED[self.track]
-        }
-        return {kind: items for kind, items in kinds.items() if items}
+        faulty = self.measures["sensitivity"]
+        correct = self.measures["specificity"]
+        missed = [faulty.part, faulty.whole - faulty.part]
+        return kappa([missed, [correct.whole - correct.part, correct.part]])
 
     def tables(self) -> list[tuple[str, Table]]:
         """Return the titles and tables for the terminal."""
+        agreement = "-" if self.kappa is None else f"{self.kappa:.2f}"
         measures = [[name, share.fraction, share.bounds] for name, share in self.measures.items()]
-        measures.append(
-            ["Cohen's kappa, CC / not CC", "-" if self.kappa is None else f"{self.kappa:.2f}", "-"]
-        )
-        kinds = []
-        for kind, items in self._by_kind.items():
-            counts, share = (
-                Counter(item.category for item in items),
-                Share.of(item.is_expected for item in items),
-            )
-            cells = [str(counts[name]) for name in BEST_FIRST]
-            kinds.append(
-                [kind, " or ".join(items[0].expected), *cells, share.fraction, share.bounds]
-            )
-        header = [
-            "variants",
-            "expected",
-            *(f"judge: {name}" for name in BEST_FIRST),
-            "as expected",
-            "95%",
-        ]
+        measures.append(["Cohen's kappa, CC / not CC", agreement, "-"])
+        judged = [f"judge: {name}" for name in BEST_FIRST]
+        kinds = [self._row(kind) for kind in self.judged]
         return [
             ("Measures", (["measure", "value", "95%"], measures)),
-            ("By kind of variant", (header, kinds)),
+            (
+                "By kind of variant",
+                (["variants", "expected", *judged, "as expected", "95%"], kinds),
+            ),
         ]
+
+    def _row(self, kind: str) -> list[str]:
+        right = EXPECTED[self.track][kind]
+        counts = [str(self.judged[kind][name]) for name in BEST_FIRST]
+        share = self._share({kind: right})
+        return [kind, " or ".join(right), *counts, share.fraction, share.bounds]
 
     def as_dict(self) -> dict[str, Any]:
         """Return all numbers, for JSON."""
+        numbers = {name.replace(" ", "_"): share.as_dict() for name, share in self.measures.items()}
+        expected = EXPECTED[self.track]
         return {
             "judge_model": self.judge.model,
             "prompt_version": self.judge.prompt_version,
             "base_url": self.judge.server,
             "track": self.track,
-            "answers": len(self.rated),
+            "answers": self.measures["as expected"].whole,
             "left_out": dict(self.left_out),
-            **{name.replace(" ", "_"): share.as_dict() for name, share in self.measures.items()},
+            **numbers,
             "kappa": self.kappa,
             "kinds": {
-                kind: {
-                    "expected": items[0].expected,
-                    "judge": Counter(item.category for item in items),
-                }
-                for kind, items in self._by_kind.items()
+                kind: {"expected": expected[kind], "judge": counts}
+                for kind, counts in self.judged.items()
             },
         }
 
 
-def find_variants(
-    tasks: Sequence[Task], track: str, instances: Sequence[str] = (), each: int | None = None
-) -> list[Prediction]:
+def find_variants(tasks: Sequence[Task], track: str, each: int | None = None) -> list[Prediction]:
     """Return the variants of tasks as answers of models named KIND/NAME.
 
     Args:
@@ -150,24 +132,26 @@ def find_variants(
     """
     if track not in EXPECTED:
         raise ArgumentError("track", f"must be {' or '.join(EXPECTED)}, not {track!r}")
-    check_instances(
-        instances, {item.instance_id for task in tasks for item in task.implementations}
-    )
-    variants = []
+    variants: list[Prediction] = []
     for task in tasks:
         for item in task.implementations:
-            for kind in EXPECTED[track] if not instances or item.instance_id in instances else ():
-                paths = task.variants(item, kind)
-                for path in paths[:: max(1, len(paths) // each) if each else 1][:each]:
-                    if text := read_variant(path):
-                        name = f"{kind}/{path.stem}"
-                        variants.append(
-                            Prediction(item.instance_id, name, "function", text, track=track)
-                        )
+            for kind in EXPECTED[track]:
+                paths = _spread(task.variants(item, kind), each)
+                variants += [_prediction(item.instance_id, track, path) for path in paths]
     if not variants:
-        fix = "the installed package has none: in a clone of the repository, add --benchmark benchmark"
-        raise ArgumentError("benchmark", f"there are no variants of these tasks; {fix}")
+        raise ArgumentError("benchmark", "these tasks have no variants; see CONTRIBUTING.md")
     return variants
+
+
+def _spread(paths: Sequence[Path], most: int | None) -> Sequence[Path]:
+    if most is None:
+        return paths
+    return paths[:: max(1, len(paths) // most)][:most]
+
+
+def _prediction(instance: str, track: str, path: Path) -> Prediction:
+    text = path.read_text(encoding="utf-8")
+    return Prediction(instance, f"{path.parent.name}/{path.stem}", "function", text, track=track)
 
 
 def calibrate(
@@ -176,25 +160,29 @@ def calibrate(
     rows: Sequence[DatasetRow],
     progress: Progress | None = None,
 ) -> tuple[Calibration, JudgeSummary]:
-    """Let a judge judge variants of one track in the folder `settings.run`; the same call again resumes."""
-    folder = RunFolder(settings.run)
-    if folder.exists or any(
-        item.model.partition("/")[0] not in EXPECTED[PAPER] for item in folder.predictions
-    ):
-        raise ArgumentError(
-            "run", f"{settings.run}: holds answers that are not variants; choose another folder"
-        )
-    settings.run.mkdir(parents=True, exist_ok=True)
-    folder.predictions.write(variants)
+    """Let a judge judge variants of one track in `settings.run`; the same call again resumes."""
+    _write_predictions(settings.run, variants)
     summary = judge_predictions(settings, {row["instance_id"]: row for row in rows}, progress)
+    track = variants[0].track
+    calibration = Calibration(summary.judge, track, _no_counts(track), Counter())
     judgements = read_judgements(settings.run, summary.judge)
-    rated, left_out, track = [], Counter[str](), variants[0].track
     for variant in variants:
-        judgement, kind = judgements.get(variant.key.question), variant.model.partition("/")[0]
-        if judgement is None or judgement.category is None:
-            left_out[(judgement and judgement.not_judged) or "no judgement"] += 1
-        elif judgement.by != BY_MODEL:
-            left_out["the reference's own code: the judge was not asked"] += 1
-        else:
-            rated.append(Rated(kind, EXPECTED[track][kind], str(judgement.category)))
-    return Calibration(summary.judge, track, rated, left_out), summary
+        calibration.count(_kind(variant), judgements.get(variant.key.question))
+    return calibration, summary
+
+
+def _write_predictions(path: Path, variants: Sequence[Prediction]) -> None:
+    folder = RunFolder(path)
+    if folder.exists or any(_kind(item) not in EXPECTED[PAPER] for item in folder.predictions):
+        problem = "holds answers that are not variants; choose another folder"
+        raise ArgumentError("run", f"{path}: {problem}")
+    path.mkdir(parents=True, exist_ok=True)
+    folder.predictions.write(variants)
+
+
+def _no_counts(track: str) -> dict[str, Counter[str]]:
+    return {kind: Counter() for kind in EXPECTED[track]}
+
+
+def _kind(variant: Prediction) -> str:
+    return variant.model.partition("/")[0]

@@ -1,12 +1,13 @@
-"""Prove that tasks are sound: golden passes and is deterministic, masked fails, and each variant gets its verdict.
+"""Prove that tasks are sound: golden passes, masked fails, and each variant gets its verdict.
 
-Valid variants pass every case. Plain ones, written without the contract, pass every core case. Careless ones break only
-the contract. Wrong ones, which misread the method, fail a core case. Core cases vary with the seed, and no trivial
-answer passes one. `plan` reads an instance and finds the problems that need no run, `_jobs` lists the runs, and
-`Trial.judge` compares a verdict with the required one.
+Valid variants pass every case. Plain ones, written without the contract, pass every core case.
+Careless ones break only the contract. Wrong ones, which misread the method, fail a core case. Core
+cases vary with the seed, and no trivial answer passes one. `plan` reads an instance and finds the
+problems that need no run, `_jobs` lists the runs, and `Trial.judge` compares a verdict with the
+required one.
 
-Each trial runs exactly as a user's prediction does. The demo and the smoke tests of each repository run as well
-(`repository.py`); an instance is proved only if they succeed.
+Each trial runs exactly as a user's prediction does. The demo and the smoke tests of each repository
+run as well (`repository.py`); an instance is proved only if they succeed.
 """
 
 import contextlib
@@ -14,11 +15,13 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
+from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.jobs import Progress, run_jobs
+from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.text import plural
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.rows import DatasetRow
@@ -26,7 +29,7 @@ from lmrbench_data.tasks.recordings import read_recording
 from lmrbench_data.tasks.task import Instance, Task
 from lmrbench_data.tasks.task_folders import read_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
-from lmrbench_evaluate.verdict.decode import StreamError
+from lmrbench_evaluate.verdict.decode import Frame, StreamError
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.expected import read_expected
 from lmrbench_evaluate.verdict.verdict import Status
@@ -62,12 +65,34 @@ class Plan:
         """Whether no error was found so far."""
         return not any(finding.is_error for finding in self.findings)
 
+    def skip(self) -> None:
+        """Leave out an instance that is proved."""
+        note = "unchanged since; --again repeats the check"
+        self.findings = [Finding.of(self.item.instance_id, BEFORE, "", note)]
+        self.result = "ok, checked before"
+
+    def finish(self, record: bool) -> str:
+        """Write the proof of a sound instance, if asked to; return a line on its result."""
+        if record and self.is_sound:
+            write_proofs(self.task.folder.parent, {self.item.instance_id: self.proof})
+        trials = [finding for finding in self.findings if finding.is_trial]
+        good = sum(not finding.is_error for finding in trials)
+        state = "ok" if self.is_sound else "error"
+        return f"{state}, {good} of {plural(len(trials), 'trial')} as expected"
+
 
 class Job(NamedTuple):
     """Something to run, and the instances that depend on its result."""
 
     plans: Sequence[Plan]
     run: Callable[[], list[Finding]]
+
+    def settle(self, findings: list[Finding]) -> list[Plan]:
+        """Add the findings to the instances; return those that are finished."""
+        for checked in self.plans:
+            checked.findings += findings
+            checked.open_jobs -= 1
+        return [checked for checked in self.plans if not checked.open_jobs]
 
 
 def check_tasks(
@@ -83,6 +108,7 @@ def check_tasks(
     """Yield the findings of each job as it finishes.
 
     Args:
+        tasks: all of one benchmark.
         resume: skip instances that are proved and have not changed.
         record: write the proof of each instance without errors to `proved.json` when it is done.
         finished: receives each finished instance and a line on its result.
@@ -91,90 +117,95 @@ def check_tasks(
         InfraError: the machinery failed.
     """
     finished = finished or (lambda instance, line: None)
-    folders = {task.folder.parent for task in tasks}
-    references = {folder: ReferenceLines.of(read_tasks(folder)[0].values()) for folder in folders}
-    proofs = {folder: read_proofs(folder) if resume else {} for folder in folders}
-    plans, yielded = [], set()
-    for task in tasks:
-        for item in task.instances:
-            checked = plan(task, item, references[task.folder.parent], proofs[task.folder.parent])
-            # Problems of options concern every instance of a paper.
-            yield from (finding for finding in checked.findings if finding not in yielded)
-            yielded.update(checked.findings)
-            plans.append(checked)
-            if checked.row is None:
-                finished(item.instance_id, checked.result)
-    jobs, progress = list(_jobs(plans, sandbox)), progress or Progress()
+    plans = _plans(tasks, resume)
+    # Problems of options concern every instance of a paper.
+    yield from dict.fromkeys(chain.from_iterable(checked.findings for checked in plans))
+    for checked in plans:
+        if checked.row is None:
+            finished(checked.item.instance_id, checked.result)
+    jobs = list(_jobs(plans, sandbox))
+    for job, findings in _run_jobs(jobs, workers, progress or Progress()):
+        yield from findings
+        for checked in job.settle(findings):
+            finished(checked.item.instance_id, checked.finish(record))
+
+
+def _run_jobs(
+    jobs: Sequence[Job], workers: int, progress: Progress
+) -> Iterator[tuple[Job, list[Finding]]]:
     progress.start(len(jobs))
     with contextlib.closing(run_jobs(jobs, lambda job: job.run(), workers)) as done:
         for job, future in done:
             findings = future.result()
             progress.step("error" if any(finding.is_error for finding in findings) else "ok")
-            yield from findings
-            for checked in job.plans:
-                checked.findings += findings
-                checked.open_jobs -= 1
-                if checked.open_jobs == 0:
-                    finished(checked.item.instance_id, _finish(checked, record))
+            yield job, findings
 
 
-def _finish(checked: Plan, record: bool) -> str:
-    """Write the proof of an instance without errors, if asked to; return a line on its result."""
-    if record and checked.is_sound:
-        write_proofs(checked.task.folder.parent, {checked.item.instance_id: checked.proof})
-    trials = [finding for finding in checked.findings if finding.is_trial]
-    state = "ok" if checked.is_sound else "error"
-    good = sum(not finding.is_error for finding in trials)
-    return f"{state}, {good} of {plural(len(trials), 'trial')} as expected"
+def _plans(tasks: Sequence[Task], resume: bool) -> list[Plan]:
+    plans: list[Plan] = []
+    if tasks:
+        benchmark = tasks[0].folder.parent
+        references = ReferenceLines.of(read_tasks(benchmark)[0].values())
+        proofs = read_proofs(benchmark) if resume else {}
+        for task in tasks:
+            plans += [plan(task, item, references, proofs) for item in task.instances]
+    return plans
 
 
 def plan(task: Task, item: Instance, references: ReferenceLines, proofs: Mapping[str, str]) -> Plan:
-    """Read an instance and find the problems that need no run; one with a valid proof is skipped."""
-    findings = [Finding(**vars(problem)) for problem in static_problems(task, item, references)]
+    """Read an instance and find the problems that need no run; skip one with a valid proof."""
+    checked = Plan(task, item, _findings(static_problems(task, item, references)))
     try:
         [row] = build_rows([dataclasses.replace(task, instances=(item,))])
-        notes = [note_on_seeds(row), note_on_trivial_answers(row)]
+        checked.findings += _row_findings(task, row, item.configuration.is_altered)
     except (InputError, StreamError) as error:
-        findings.append(Finding.of(item.instance_id, "recording", str(error)))
-        return Plan(task, item, findings, result=f"error: {error}")
-    if item.configuration.is_altered:
-        problems = [*choice_problems(row), *option_problems(task)]
-        notes += [Finding(**vars(problem)) for problem in problems]
-    checked = Plan(task, item, [*findings, *notes], row, proof_of(task, item, row))
+        checked.findings.append(Finding.of(item.instance_id, "recording", str(error)))
+        checked.result = f"error: {error}"
+        return checked
+    checked.proof = proof_of(task, item, row)
     if checked.is_sound and proofs.get(item.instance_id) == checked.proof:
-        before = Finding.of(
-            item.instance_id, BEFORE, "", "unchanged since; --again repeats the check"
-        )
-        return Plan(task, item, [before], result="ok, checked before")
-    checked.trials = list(make_trials(task, item))
+        checked.skip()
+    else:
+        checked.row = row
+        checked.trials = list(make_trials(task, item))
     return checked
 
 
-def _jobs(plans: Iterable[Plan], sandbox: Sandbox) -> Iterator[Job]:
-    """Yield what has to run, one instance after the other, so that an interrupted check has finished some."""
-    plans = [checked for checked in plans if checked.row]
-    images = {tag: sandbox.prepare(tag) for tag in {checked.task.image_tag for checked in plans}}
-    for _, group in groupby(plans, key=lambda checked: checked.task.folder):
-        own = list(group)
-        task, image = own[0].task, images[own[0].task.image_tag]
-        jobs: list[Job] = []
-        # An altered paper has the repository of its method, whose check runs the demo and the smoke tests.
-        if not all(checked.item.configuration.is_altered for checked in own):
-            jobs.append(Job(own, partial(_check_repository, task, sandbox, image)))
-        for checked in own:
-            jobs += [
-                Job([checked], partial(_run_trial, checked, trial, sandbox, image))
-                for trial in checked.trials
-            ]
-            jobs.append(Job([checked], partial(_repeat, checked, sandbox, image)))
-            if checked.item.tables:
-                jobs.append(
-                    Job([checked], partial(_check_tables, task, checked.item, sandbox, image))
-                )
-        for job in jobs:
+def _row_findings(task: Task, row: DatasetRow, is_altered: bool) -> list[Finding]:
+    findings = [note_on_seeds(row), note_on_trivial_answers(row)]
+    if is_altered:
+        findings += _findings(choice_problems(row)) + _findings(option_problems(task))
+    return findings
+
+
+def _findings(problems: Iterable[Problem]) -> list[Finding]:
+    return [Finding(**vars(problem)) for problem in problems]
+
+
+def _jobs(plans: Sequence[Plan], sandbox: Sandbox) -> Iterator[Job]:
+    """Yield what has to run, instance by instance: an interrupted check has finished some."""
+    by_task: dict[Path, list[Plan]] = {}
+    for checked in plans:
+        if checked.row:
+            by_task.setdefault(checked.task.folder, []).append(checked)
+    for plans_of_task in by_task.values():
+        for job in _jobs_of_task(plans_of_task, sandbox):
             for checked in job.plans:
                 checked.open_jobs += 1
-        yield from jobs
+            yield job
+
+
+def _jobs_of_task(plans: Sequence[Plan], sandbox: Sandbox) -> Iterator[Job]:
+    image = sandbox.prepare(plans[0].task.image_tag)
+    # An altered paper has the repository of its method, whose check runs demo and smoke tests.
+    if not all(checked.item.configuration.is_altered for checked in plans):
+        yield Job(plans, partial(_check_repository, plans[0].task, sandbox, image))
+    for checked in plans:
+        for trial in checked.trials:
+            yield Job([checked], partial(_run_trial, checked, trial, sandbox, image))
+        yield Job([checked], partial(_repeat, checked, sandbox, image))
+        if checked.item.tables:
+            yield Job([checked], partial(_check_tables, checked, sandbox, image))
 
 
 def _check_repository(task: Task, sandbox: Sandbox, image: str) -> list[Finding]:
@@ -182,28 +213,33 @@ def _check_repository(task: Task, sandbox: Sandbox, image: str) -> list[Finding]
     return [Finding.of(f"{task.name}/repo", name, error) for name, error in errors.items()]
 
 
-def _check_tables(task: Task, item: Instance, sandbox: Sandbox, image: str) -> list[Finding]:
-    results = table_errors(task, item, read_recording(task, item).tables, sandbox, image)
-    return [Finding.of(item.instance_id, name, error, note) for name, error, note in results]
+def _check_tables(checked: Plan, sandbox: Sandbox, image: str) -> list[Finding]:
+    task = checked.task
+    item = checked.item
+    proofs = table_errors(task, item, read_recording(task, item).tables, sandbox, image)
+    return [Finding.of(item.instance_id, *proof) for proof in proofs]
 
 
 def _repeat(checked: Plan, sandbox: Sandbox, image: str) -> list[Finding]:
     assert checked.row
+    instance = checked.item.instance_id
     errors = repetition_errors(checked.row, checked.task.golden_repo(checked.item), sandbox, image)
-    return [
-        Finding.of(checked.item.instance_id, f"golden, {name}", error)
-        for name, error in errors.items()
-    ]
+    return [Finding.of(instance, f"golden, {name}", error) for name, error in errors.items()]
 
 
 def _run_trial(checked: Plan, trial: Trial, sandbox: Sandbox, image: str) -> list[Finding]:
     assert checked.row
-    row, seeds = checked.row, checked.row["tests"]["seeds"]
+    evaluate = partial(evaluate_prediction, checked.row, trial.prediction, sandbox, image)
     if trial.must is Must.FAIL_CORE:
-        # One seed is enough to show that an answer is wrong, unless it raises: then another case may have to notice it.
-        first = [frame for frame in read_expected(row) if frame.seed == seeds[0]]
-        verdict = evaluate_prediction(row, trial.prediction, sandbox, image, expected=first)
+        # One seed shows that an answer is wrong, unless it raises: then another case may have to
+        # notice it.
+        verdict = evaluate(expected=_on_first_seed(checked.row))
         has_raised = any(case.status is Status.ERROR for case in verdict.cases)
         if trial.must.holds(verdict) and not has_raised:
             return [trial.judge(verdict)]
-    return [trial.judge(evaluate_prediction(row, trial.prediction, sandbox, image))]
+    return [trial.judge(evaluate())]
+
+
+def _on_first_seed(row: DatasetRow) -> list[Frame]:
+    seed = row["tests"]["seeds"][0]
+    return [frame for frame in read_expected(row) if frame.seed == seed]

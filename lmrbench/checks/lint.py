@@ -1,10 +1,9 @@
-"""Lint tasks without running anything: find in a second what `dataset build` and `dataset check` would report later.
+"""Lint tasks without running anything: find in a second what later commands would report.
 
 A clean task is well-formed; only `dataset check` proves that it is sound.
 """
 
 import ast
-import dataclasses
 import functools
 import re
 import sys
@@ -20,7 +19,6 @@ from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.source import FunctionNode, find_function, parse
 from lmrbench_data.base.text import join_names
-from lmrbench_data.loader import File
 from lmrbench_data.tasks.drafts import todo_marks
 from lmrbench_data.tasks.environments import load_environments
 from lmrbench_data.tasks.manifest import load_benchmark
@@ -41,6 +39,9 @@ _VERDICTS = {"allclose", "isclose", "array_equal", "assert_close", "assert_allcl
 _SETTING = re.compile(r"\b\w+ ?= ?\d[\d.]*")
 _FORMULA = re.compile(r"\$|\\[a-zA-Z]+|[=≤≥∑∏∫√∈]")
 
+#: Places inside a task's folder with messages.
+_Places = Iterator[tuple[str, str]]
+
 
 def lint_tasks(
     names: Collection[str] = (), benchmark: Path | None = None
@@ -56,33 +57,44 @@ def lint_tasks(
     """
     folder = benchmark or benchmark_folder()
     tasks, broken = read_tasks(folder)
-    known = {path.name: {path.name, *stated_ids(path)} for path in task_folders(folder)}
-    if unknown := set(names).difference(*known.values()):
-        raise unknown_names(unknown, folder)
-    chosen = [folder / name for name, called in known.items() if not names or called & set(names)]
+    chosen = _chosen_folders(folder, set(names))
     references = ReferenceLines.of(tasks.values())
     problems = list(_benchmark_problems(folder))
     for path in chosen:
-        for file, number, text in todo_marks(path):  # of `tasks new`
-            place = f"{file.relative_to(path)}:{number}"
-            problems.append(Problem(path.name, place, f"TODO: {text}" if text else "TODO"))
+        problems += _todo_problems(path)
         if path.name in broken:
-            problem = _load_problem(path, str(broken[path.name]))
-            problems.append(
-                dataclasses.replace(
-                    problem, message=f"{problem.message}; fix this to lint the rest"
-                )
-            )
+            where, message = _place(path, broken[path.name])
+            problems.append(Problem(path.name, where, f"{message}; fix this to lint the rest"))
         else:
             problems += _task_problems(tasks[path.name], tasks, references)
     return len(chosen), problems
 
 
+def _chosen_folders(benchmark: Path, names: set[str]) -> list[Path]:
+    """Return the task folders that these names select; all without names."""
+    folders = task_folders(benchmark)
+    if not names:
+        return list(folders)
+    called = {folder: {folder.name, *stated_ids(folder)} for folder in folders}
+    unknown = names.difference(*called.values())
+    if unknown:
+        raise unknown_names(unknown, benchmark)
+    return [folder for folder in folders if called[folder] & names]
+
+
+def _todo_problems(folder: Path) -> Iterator[Problem]:
+    """Yield the marks that `tasks new` left."""
+    for file, number, text in todo_marks(folder):
+        place = f"{file.relative_to(folder)}:{number}"
+        yield Problem(folder.name, place, f"TODO: {text}" if text else "TODO")
+
+
 def instruction_problems(text: str, goal_file: str, goal_function: str) -> Iterator[str]:
-    """Yield the problems of an instruction's form; `static_problems` checks its number of words."""
-    prose = re.sub(r"`[^`]*`", "x", text)
-    if formula := _FORMULA.search(_SETTING.sub("x", prose)):
-        yield f"contains a formula ({formula.group()}); name the paper's equation instead"
+    """Yield the problems of an instruction's form; `static_problems` checks its length."""
+    prose = _SETTING.sub("x", re.sub(r"`[^`]*`", "x", text))
+    formula = _FORMULA.search(prose)
+    if formula:
+        yield f"contains a formula ({formula[0]}); name the paper's equation instead"
     quoted = " ".join(re.findall(r"`([^`]*)`", text))
     if goal_file not in quoted:
         yield f"does not name the goal file; add `{goal_file}`"
@@ -90,21 +102,21 @@ def instruction_problems(text: str, goal_file: str, goal_function: str) -> Itera
         yield f"does not name the goal function; add `{goal_function}`"
 
 
-def _load_problem(folder: Path, error: str) -> Problem:
-    """Turn an error that names file and place into a problem with a place inside the task's folder."""
-    place, _, message = error.removeprefix(f"{folder}/").partition(": ")
-    return Problem(folder.name, place, message)
+def _place(folder: Path, error: InputError) -> tuple[str, str]:
+    """Split an error that names file and place into the place inside the folder and the message."""
+    place, _, message = str(error).removeprefix(f"{folder}/").partition(": ")
+    return place, message
 
 
 def _benchmark_problems(folder: Path) -> Iterator[Problem]:
     """Yield the problems of the benchmark as a whole."""
     try:
-        benchmark, installed = load_benchmark(folder), load_benchmark()
+        benchmark = load_benchmark(folder)
         load_environments(folder)
     except InputError as error:
         yield Problem("", "", str(error))
         return
-    if not benchmark.is_lmr_bench and benchmark.canary == installed.canary:
+    if not benchmark.is_lmr_bench and benchmark.canary == load_benchmark().canary:
         yield Problem("", "benchmark.yaml", "canary: is LMR-Bench's; write a GUID of your own")
 
 
@@ -112,206 +124,210 @@ def _task_problems(
     task: Task, others: dict[str, Task], references: ReferenceLines
 ) -> Iterator[Problem]:
     """Yield the problems of a readable task."""
-    problem = functools.partial(Problem, task.name)
-    if not re.fullmatch(r"\d\d+-[a-z0-9-]+", task.name):
-        yield problem("", "the folder's name is not of the form NN-slug; rename it")
+    for problems in _OF_TASKS:
+        for where, message in problems(task):
+            yield Problem(task.name, where, message)
+    for item in task.implementations:
+        for where, message in _instance_problems(task, item, others, references):
+            several = len(task.implementations) > 1
+            place = f"{item.instance_id}: {where}" if several else where
+            yield Problem(task.name, place, message)
+
+
+def _environment_problems(task: Task) -> _Places:
     try:
         _ = task.image_tag
     except InputError as error:
-        yield _load_problem(task.folder, str(error))
+        yield _place(task.folder, error)
+
+
+def _arxiv_problems(task: Task) -> _Places:
+    arxiv_id = task.paper["arxiv_id"]
     stated = re.search(r"arxiv\.org/(?:abs|pdf)/(\d{4}\.\d{4,5})", task.paper["url"])
-    if stated and stated[1] != task.paper["arxiv_id"]:
-        yield problem(
-            "paper.arxiv_id",
-            f"is {task.paper['arxiv_id']}, but paper.url names {stated[1]}; correct one",
-        )
-    yield from (*_paper_problems(task), *_orphan_problems(task), *_file_problems(task))
-    yield from _repository_problems(task)
-    for item in task.implementations:
-        several = f"{item.instance_id}: " if len(task.implementations) > 1 else ""
-        for found in _instance_problems(task, item, others, references):
-            yield dataclasses.replace(found, subject=task.name, where=several + found.where)
+    if stated and stated[1] != arxiv_id:
+        yield "paper.arxiv_id", f"is {arxiv_id}, but paper.url names {stated[1]}; correct one"
 
 
-def _paper_problems(task: Task) -> Iterator[Problem]:
-    problem = functools.partial(Problem, task.name, "paper.md")
-    words = len(task.paper_text.split())
+def _paper_problems(task: Task) -> _Places:
+    text = task.paper_text
+    words = len(text.split())
     least, most = PAPER_WORDS
-    if not least <= words <= most and "TODO" not in task.paper_text:
-        yield problem(f"{words} words; write one to two pages ({least} to {most})")
-    if re.search(r"^```(?:python|py)\b", task.paper_text, re.MULTILINE):
-        yield problem("shows Python; use words and equations")
+    if not least <= words <= most and "TODO" not in text:
+        yield "paper.md", f"{words} words; write one to two pages ({least} to {most})"
+    if re.search(r"^```(?:python|py)\b", text, re.MULTILINE):
+        yield "paper.md", "shows Python; use words and equations"
     for name in sorted({item.goal_file for item in task.implementations}):
-        if re.search(rf"(?<![\w/]){re.escape(name)}\b", task.paper_text):
-            yield problem(f"names {name}, a file of the repository; keep to what the paper says")
+        if re.search(rf"(?<![\w/]){re.escape(name)}\b", text):
+            fix = "keep to what the paper says"
+            yield "paper.md", f"names {name}, a file of the repository; {fix}"
 
 
-def _orphan_problems(task: Task) -> Iterator[Problem]:
+def _orphan_problems(task: Task) -> _Places:
     """Yield variants and recordings of instances that do not exist."""
-    problem = functools.partial(Problem, task.name)
-    known = {item.instance_id for item in task.every_instance}
-    recorded = known | {item.instance_id for item in task.options}
+    instances = {item.instance_id for item in task.every_instance}
+    recorded = instances.union(item.instance_id for item in task.options)
     for path in matching(task.folder / "variants", "[!._]*"):
-        if path.name not in known:
-            names = ", ".join(sorted(known))
-            yield problem(
-                f"variants/{path.name}", f"belongs to no instance; rename it to one of: {names}"
-            )
+        if path.name not in instances:
+            fix = f"rename it to one of: {', '.join(sorted(instances))}"
+            yield f"variants/{path.name}", f"belongs to no instance; {fix}"
     for path in matching(task.folder / RECORDED, "*"):
         if path.name.partition(".")[0] not in recorded:
-            yield problem(
-                f"{RECORDED}/{path.name}", "belongs to no instance; delete it and record again"
-            )
+            yield f"{RECORDED}/{path.name}", "belongs to no instance; delete it and record again"
 
 
-def _file_problems(task: Task) -> Iterator[Problem]:
-    """Yield the files that git ignores, unless it ignores the whole task, and those that cases name and cannot read."""
+def _ignored_problems(task: Task) -> _Places:
+    """Yield the files that git ignores, unless it ignores the whole task."""
     files = [path for path in matching(task.folder, "**/*") if path.is_file()]
-    ignored = ignored_files(
-        task.folder, [path.relative_to(task.folder).as_posix() for path in files]
-    )
+    names = [path.relative_to(task.folder).as_posix() for path in files]
+    ignored = ignored_files(task.folder, names)
     if ignored and "task.yaml" not in ignored:
-        fix = "keep such files with `git add --force`, or drop the rule (`git check-ignore -v` names it)"
-        yield Problem(
-            task.name, "", f"git ignores {join_names(ignored)}, which a clone will lack; {fix}"
-        )
+        fix = "keep such files with `git add --force`, or drop the rule (see `git check-ignore -v`)"
+        yield "", f"git ignores {join_names(ignored)}, which a clone will lack; {fix}"
+
+
+def _helper_problems(task: Task) -> _Places:
+    """Yield the files beside the cases that they name and cannot read."""
     cases = {task.folder / item.tests.file for item in task.every_instance}
-    words = {
-        word
-        for path in cases
-        for word in re.findall(r"\w+", path.read_text("utf-8", errors="replace"))
-    }
+    source = " ".join(path.read_text("utf-8", errors="replace") for path in cases)
+    words = set(re.findall(r"\w+", source))
     for folder in sorted({path.parent for path in cases} - {task.folder}):
-        for path in sorted(set(matching(folder, "*")) - cases):
-            if path.stem in words:
+        for path in matching(folder, "*"):
+            if path.stem in words and path not in cases:
                 place = path.relative_to(task.folder).as_posix()
-                message = "is not there when the cases run, which are one file; move it into the cases, or into repo/"
-                yield Problem(task.name, place, message)
+                fix = "move it into the cases, or into repo/"
+                yield place, f"is not there when the cases run, which are one file; {fix}"
+
+
+def _readme_problems(task: Task) -> _Places:
+    readme = task.repo.get("README.md")
+    if readme is None or task.demo_command.encode() not in readme.data:
+        yield "repo/README.md", f"does not show the demo command; add `{task.demo_command}`"
+
+
+def _size_problems(task: Task) -> _Places:
+    size = sum(len(file.data) for file in task.repo.values())
+    if size > MAX_REPOSITORY_BYTES:
+        most = f"at most {MAX_REPOSITORY_BYTES / 1e6:.0f}"
+        yield "repo", f"{size / 1e6:.1f} MB, {most}; remove weights and data"
+
+
+def _module_problems(task: Task) -> _Places:
+    """Yield files and folders that hide other modules."""
+    taken = _taken_modules(task.folder.parent, task.environment)
+    modules = {name.partition("/")[0] for name in task.repo if name.endswith(".py")}
+    for module in sorted(modules):
+        if module.removesuffix(".py") in taken:
+            owner = "a module of Python, a library or the runner"
+            yield f"repo/{module}", f"has the name of {owner}; rename it"
+
+
+def _docstring_problems(task: Task) -> _Places:
+    for item in task.implementations:
+        source = task.repo[item.goal_file].data.decode("utf-8")
+        if not ast.get_docstring(find_function(source, item.goal_function).node):
+            yield f"repo/{item.goal_file}", f"{item.goal_function} has no docstring; add one"
+
+
+_OF_TASKS = (
+    _environment_problems,
+    _arxiv_problems,
+    _paper_problems,
+    _orphan_problems,
+    _ignored_problems,
+    _helper_problems,
+    _readme_problems,
+    _size_problems,
+    _module_problems,
+    _docstring_problems,
+)
 
 
 def _instance_problems(
     task: Task, item: Implementation, others: dict[str, Task], references: ReferenceLines
-) -> Iterator[Problem]:
-    problem = functools.partial(Problem, item.instance_id)
-    for other in others.values():
-        if other.name != task.name and item.instance_id in {
-            one.instance_id for one in other.implementations
-        }:
-            yield problem(
-                "instance_id", f"{item.instance_id!r} is taken by {other.name}; choose another"
-            )
-    if "TODO" not in item.instruction:
-        for message in instruction_problems(item.instruction, item.goal_file, item.goal_function):
-            yield problem("instruction", message)
-    words = len(item.contract.split())
-    if words > MAX_CONTRACT:
-        yield problem(
-            "contract", f"{words} words, at most {MAX_CONTRACT}; state conventions, not steps"
-        )
-    if "```" in item.contract:
-        yield problem("contract", "shows code; state the convention in words")
-    if item.goal_file in item.context_files:
-        yield problem(
-            "context_files", f"names the goal file, which is shown anyway; remove {item.goal_file}"
-        )
+) -> _Places:
+    yield from _id_problems(task, item, others)
     if len(item.tests.seeds) < 2:
-        yield problem("tests.seeds", "one seed cannot show which cases vary; use two or more")
-    yield from static_problems(task, item, references)
+        yield "tests.seeds", "one seed cannot show which cases vary; use two or more"
+    yield from _text_problems(item)
+    for problem in static_problems(task, item, references):
+        yield problem.where, problem.message
     yield from _case_problems(task, item)
 
 
-def _repository_problems(task: Task) -> Iterator[Problem]:
-    """Yield the problems of `repo/` that `dataset check`, which runs its demo and its tests, would not find."""
-    problem = functools.partial(Problem, task.name)
-    readme = task.repo.get("README.md", File(b"")).data.decode("utf-8", "replace")
-    if task.demo_command not in readme:
-        yield problem(
-            "repo/README.md", f"does not show the demo command; add `{task.demo_command}`"
-        )
-    size = sum(len(file.data) for file in task.repo.values())
-    if size > MAX_REPOSITORY_BYTES:
-        yield problem(
-            "repo",
-            f"{size / 1e6:.1f} MB, at most {MAX_REPOSITORY_BYTES / 1e6:.0f}; remove weights and data",
-        )
-    taken = _taken_modules(task.folder.parent, task.environment)
-    for name in sorted({name.partition("/")[0] for name in task.repo if name.endswith(".py")}):
-        if name.removesuffix(".py") in taken:
-            yield problem(
-                f"repo/{name}",
-                "has the name of a module of Python, a library or the runner; rename it",
-            )
-    for name, file in task.repo.items():
-        try:
-            if name.endswith(".py"):
-                parse(file.data.decode("utf-8", "replace"))
-        except InputError as error:
-            yield problem(f"repo/{name}", f"cannot be parsed: {error}")
-    for item in task.implementations:
-        node = find_function(
-            task.repo[item.goal_file].data.decode("utf-8"), item.goal_function
-        ).node
-        if not ast.get_docstring(node):
-            yield problem(
-                f"repo/{item.goal_file}", f"{item.goal_function} has no docstring; add one"
-            )
+def _id_problems(task: Task, item: Implementation, others: dict[str, Task]) -> _Places:
+    for other in others.values():
+        ids = [implementation.instance_id for implementation in other.implementations]
+        if other.name != task.name and item.instance_id in ids:
+            yield "instance_id", f"{item.instance_id!r} is taken by {other.name}; choose another"
+
+
+def _text_problems(item: Implementation) -> _Places:
+    """Yield the problems of instruction and contract."""
+    if "TODO" not in item.instruction:
+        for message in instruction_problems(item.instruction, item.goal_file, item.goal_function):
+            yield "instruction", message
+    words = len(item.contract.split())
+    if words > MAX_CONTRACT:
+        yield "contract", f"{words} words, at most {MAX_CONTRACT}; state conventions, not steps"
+    if "```" in item.contract:
+        yield "contract", "shows code; state the convention in words"
 
 
 @functools.lru_cache(maxsize=16)  # the list of installed modules takes a while
 def _taken_modules(benchmark: Path, environment: str) -> set[str]:
-    """Return the modules of Python, of the environment's libraries and of the runner, which a repository must not hide.
+    """Return the modules of Python, the libraries and the runner, which no repository may hide.
 
-    The modules of a library are those that are installed here; otherwise it has one of its own name.
+    The modules of a library are those that are installed here; otherwise the one of its name.
     """
     stated = load_environments(benchmark).get(environment)
     libraries = set(map(_plain, stated.libraries())) if stated else set()
-    installed = {
-        name
-        for name, owners in packages_distributions().items()
-        if libraries & set(map(_plain, owners))
-    }
-    return {*sys.stdlib_module_names, *libraries, *installed, "cases", "lmrbench_cases"}
+    taken = {*sys.stdlib_module_names, *libraries, "cases", "lmrbench_cases"}
+    for module, owners in packages_distributions().items():
+        if libraries.intersection(map(_plain, owners)):
+            taken.add(module)
+    return taken
 
 
 def _plain(name: str) -> str:
     return re.sub(r"[-_.]+", "_", name).lower()
 
 
-def _case_problems(task: Task, item: Implementation) -> Iterator[Problem]:
+def _case_problems(task: Task, item: Implementation) -> _Places:
     """Yield the problems of an instance's cases."""
-    place = item.tests.file
-    problem = functools.partial(Problem, item.instance_id)
+    file = item.tests.file
     try:
         tree = parse(task.cases(item).decode("utf-8"))
     except (InputError, UnicodeDecodeError) as error:
-        yield problem(place, f"cannot be read: {error}")
+        yield file, f"cannot be read: {error}"
         return
-    functions = [
-        node
-        for node in tree.body
-        if isinstance(node, FunctionNode) and node.name.startswith("case_")
-    ]
-    for name, count in Counter(node.name for node in functions).items():
+    for message in _declaration_problems(tree):
+        yield file, message
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _name(node.func) in _VERDICTS:
+            fix = "return the outputs, the evaluator compares them"
+            yield f"{file}:{node.lineno}", f"calls {_name(node.func)}; {fix}"
+
+
+def _declaration_problems(tree: ast.Module) -> Iterator[str]:
+    """Yield cases of one name, and levels without cases."""
+    functions = [node for node in tree.body if isinstance(node, FunctionNode)]
+    cases = [node for node in functions if node.name.startswith("case_")]
+    for name, count in Counter(node.name for node in cases).items():
         if count > 1:
-            yield problem(
-                place,
-                f"{count} functions are called {name} and only the last one runs; rename the others",
-            )
-    core = [
-        node
-        for node in functions
-        if any(ast.unparse(mark).rpartition(".")[2] == "core" for mark in node.decorator_list)
-    ]
-    if not core:
-        yield problem(
-            place,
-            "no case is marked @core; mark the cases that follow from paper and repository alone",
-        )
-    elif len(core) == len(functions):
-        yield problem(place, "every case is marked @core; add cases that test the contract")
-    for call in (part for part in ast.walk(tree) if isinstance(part, ast.Call)):
-        if (name := ast.unparse(call.func).rpartition(".")[2]) in _VERDICTS:
-            yield problem(
-                f"{place}:{call.lineno}",
-                f"calls {name}; return the outputs, the evaluator compares them",
-            )
+            fix = "rename the others"
+            yield f"{count} functions are called {name} and only the last one runs; {fix}"
+    core = sum(map(_is_core, cases))
+    if core == 0:
+        fix = "mark the cases that follow from paper and repository alone"
+        yield f"no case is marked @core; {fix}"
+    elif core == len(cases):
+        yield "every case is marked @core; add cases that test the contract"
+
+
+def _is_core(case: FunctionNode) -> bool:
+    return any(_name(mark) == "core" for mark in case.decorator_list)
+
+
+def _name(node: ast.expr) -> str:
+    """Return the last part of a dotted name."""
+    return ast.unparse(node).rpartition(".")[2]

@@ -1,8 +1,9 @@
-"""Proofs in proved.json, beside the tasks: a hash of all that a passed `dataset check` in Docker read of a task.
+"""Proofs in proved.json, beside the tasks: a hash of all that a passed check in Docker read.
 
-`dataset check` and `make test` check only instances that have changed since, and `dataset push` takes no others. A
-change of any byte that the check read of the task needs a new check. The harness is not part of it: after a change of
-how answers run, `tests/compare_isolations.py` shows that every trial of every task still gets its verdict.
+`dataset check` and `make test` check only instances that have changed since, and `dataset push`
+takes no others. A change of any byte that the check read of the task needs a new check. The harness
+is not part of it: after a change of how answers run, `tests/compare_isolations.py` shows that every
+trial of every task still gets its verdict.
 """
 
 import hashlib
@@ -39,18 +40,17 @@ def unproved(tasks: Sequence[Task], rows: Sequence[DatasetRow] = ()) -> list[str
     """Return the instances without a valid proof."""
     names = []
     for task in tasks:
-        valid = read_proofs(task.folder.parent).items()
+        valid = read_proofs(task.folder.parent)
         try:
-            names += [
-                name for name, proof in proofs(task, rows).items() if (name, proof) not in valid
-            ]
+            present = proofs(task, rows)
+            names += [name for name, proof in present.items() if valid.get(name) != proof]
         except InputError:  # `dataset check` reports faulty recordings
             names += [item.instance_id for item in task.instances]
     return names
 
 
 def unproved_rows(rows: Sequence[DatasetRow], tasks: Sequence[Task], fix: str) -> list[Problem]:
-    """Return a warning for each instance of a build without a proof; `fix` is the command that proves it.
+    """Return a warning for each instance of a build without a proof; `fix` is the command for it.
 
     Tasks of an installed package give none: a proof covers variants, which a wheel does not have.
     """
@@ -78,20 +78,17 @@ def write_proofs(benchmark: Path, new: Mapping[str, str]) -> None:
 def proof_of(task: Task, item: Instance, row: DatasetRow) -> str:
     """Return the hash of everything that a check of one instance reads: row, recording, variants.
 
-    The benchmark's version is not part of it. The demo command is, through README.md in the row (`tasks lint`
-    requires it there).
+    The benchmark's version is not part of it. The demo command is, through README.md in the row
+    (`tasks lint` requires it there).
     """
     digest = hashlib.sha256(f"{content_sha256(row)}\n".encode())
     if item.configuration.is_altered:
         for path in matching(task.folder / CHOICES, "**/*.py"):
             digest.update(hashlib.sha256(path.read_bytes()).digest())
-    for path in (
-        path for kind in item.configuration.variants for path in task.variants(item, kind)
-    ):
-        name = f"{path.parent.name}/{path.name}"
-        for file in [path] if path.is_file() else matching(path, "**/*.py"):
-            inner = f"/{file.relative_to(path).as_posix()}" if file != path else ""
-            digest.update(
-                f"{name}{inner} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode()
-            )
+    for kind in item.configuration.variants:
+        for variant in task.variants(item, kind):
+            for file in matching(variant, "**/*.py") if variant.is_dir() else [variant]:
+                name = file.relative_to(variant.parent.parent).as_posix()
+                sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+                digest.update(f"{name} {sha256}\n".encode())
     return digest.hexdigest()

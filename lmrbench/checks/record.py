@@ -38,41 +38,43 @@ def record_tasks(
         InputError: a reference raised, timed out or returned something that cannot be recorded.
         InfraError: the machinery failed.
     """
-
-    def work(job: tuple[Task, Sequence[Instance]]) -> list[Recorded]:
-        task, instances = job
-        found = {
-            item.instance_id: None if force else _up_to_date(task, item, sandbox)
-            for item in instances
-        }
-        stale = [item for item in instances if found[item.instance_id] is None]
-        done = [
-            Recorded(name, "up to date", len(old.outputs))
-            for name, old in found.items()
-            if old is not None
-        ]
-        if stale:
-            of_options = stale[0] in task.options
-            new = (
-                record_options(task, stale, sandbox)
-                if of_options
-                else [record(task, stale[0], sandbox)]
-            )
-            for item, recording in zip(stale, new, strict=True):
-                write_recording(task, item, recording)
-                done.append(Recorded(item.instance_id, "recorded", len(recording.outputs)))
-        return done
-
-    jobs: list[tuple[Task, Sequence[Instance]]] = [
-        (task, [item]) for task in tasks for item in task.instances
-    ]
-    altered = [
-        task for task in tasks if any(item.configuration.is_altered for item in task.instances)
-    ]
-    jobs += [(task, task.options) for task in altered if task.options]
-    with contextlib.closing(run_jobs(jobs, work, workers)) as done:
+    jobs: list[tuple[Task, Sequence[Instance]]] = []
+    for task in tasks:
+        jobs += [(task, [item]) for item in task.instances]
+        if any(item.configuration.is_altered for item in task.instances):
+            jobs.append((task, task.options))
+    with contextlib.closing(
+        run_jobs(jobs, lambda job: _update(*job, sandbox, force), workers)
+    ) as done:
         for _, future in done:
             yield from future.result()
+
+
+def _update(
+    task: Task, instances: Sequence[Instance], sandbox: Sandbox, force: bool
+) -> list[Recorded]:
+    """Update the recordings of one instance, or of all options of a task."""
+    recorded = []
+    stale = []
+    for item in instances:
+        recording = None if force else _up_to_date(task, item, sandbox)
+        if recording is None:
+            stale.append(item)
+        else:
+            recorded.append(Recorded(item.instance_id, "up to date", len(recording.outputs)))
+    new = _record_all(task, stale, sandbox, are_options=len(instances) > 1)
+    for item, recording in zip(stale, new, strict=True):
+        write_recording(task, item, recording)
+        recorded.append(Recorded(item.instance_id, "recorded", len(recording.outputs)))
+    return recorded
+
+
+def _record_all(
+    task: Task, stale: Sequence[Instance], sandbox: Sandbox, *, are_options: bool
+) -> list[Recording]:
+    if stale and are_options:
+        return record_options(task, stale, sandbox)
+    return [record(task, item, sandbox) for item in stale]
 
 
 def _up_to_date(task: Task, instance: Instance, sandbox: Sandbox) -> Recording | None:
@@ -80,8 +82,6 @@ def _up_to_date(task: Task, instance: Instance, sandbox: Sandbox) -> Recording |
         recording = read_recording(task, instance)
     except InputError:  # missing, damaged or older than the task
         return None
-    is_provisional = recording.sandbox in (
-        "local",
-        "bwrap",
-    )  # this machine's packages, not the image's
+    # These sandboxes run this machine's packages, not the image's.
+    is_provisional = recording.sandbox in ("local", "bwrap")
     return None if is_provisional and recording.sandbox != sandbox.name else recording

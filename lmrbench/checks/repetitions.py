@@ -1,15 +1,16 @@
-"""Repeat a reference on seeds as runs draw them: in another process, on two threads, and on older processors.
+"""Repeat a reference on fresh seeds: in another process, on two threads, and on older processors.
 
-A reference that is not deterministic fails honest answers at random. One that needs most of its tolerance on another
-processor fails them there.
+A reference that is not deterministic fails honest answers at random. One that needs most of its
+tolerance on another processor fails them there.
 """
 
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.dataset.rows import DatasetRow, DeclaredCase
 from lmrbench_data.loader import File
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.verdict.compare import first_difference
@@ -20,8 +21,8 @@ from lmrbench_evaluate.verdict.tolerance import Comparison
 #: A tolerance is at least this many times what processors and threads change.
 HEADROOM = 20
 CPU_INFORMATION = Path("/proc/cpuinfo")
-#: Older processor → the instruction set that a machine needs to stand in for it (ARM has neither), and variables that
-#: make PyTorch and its libraries use no newer one.
+#: Older processor → the instruction set that a machine needs to stand in for it (ARM has neither),
+#: and variables that make PyTorch and its libraries use no newer one.
 _PROCESSORS = {
     "with AVX2": (
         "avx2",
@@ -41,6 +42,10 @@ _PROCESSORS = {
     ),
 }
 _SEEDS = 2
+_FIX = (
+    "draw (`torch.randn(..., dtype=torch.float64)`) and compute in float64, "
+    f"or give the case a tolerance of {HEADROOM} times that"
+)
 
 
 def repetition_errors(
@@ -48,56 +53,59 @@ def repetition_errors(
 ) -> Mapping[str, str]:
     """Return the name of each repetition and its error; empty if the reference returned the same.
 
-    The same process conditions must give the same bits. Two threads and older processors, where this machine can stand
-    in for them, must stay within a twentieth of each case's tolerance.
+    The same process conditions must give the same bits. Two threads and older processors, where
+    this machine can stand in for them, must stay within a twentieth of each case's tolerance.
 
     Raises:
         InfraError: the machinery failed.
     """
-    name, errors = "fresh seeds", {}
-    narrow = {
-        case["name"]: Comparison(
-            {**case, "rtol": case["rtol"] / HEADROOM, "atol": case["atol"] / HEADROOM}
-        )
-        for case in row["tests"]["cases"]
-    }
-    # Exact, because the tolerances of a case may hide the influence of a clock or a hash of the process.
-    exact = dict.fromkeys(narrow, Comparison({"exact": True}))
     record = partial(
         record_seeds, row, reference, sandbox, image, draw_seeds(_SEEDS), constant=True
     )
+    narrow = {case["name"]: _narrow(case) for case in row["tests"]["cases"]}
+    # Exact, because tolerances may hide the influence of a clock or a hash of the process.
+    exact = dict.fromkeys(narrow, Comparison({"exact": True}))
+    errors = {}
+    name = "fresh seeds"
     try:
         first = record()
         errors[name] = ""
         name = "repeated"
         difference = _difference(first, record(), exact)
         errors[name] = f"two runs of the reference differ: {difference}" if difference else ""
-        name = "two threads"
-        # Threads are slow on tiny tensors where cores are scarce.
-        errors[name] = _too_wide(_difference(first, record(threads=2, timeout_scale=5.0), narrow))
-        instructions = CPU_INFORMATION.read_text().split() if CPU_INFORMATION.exists() else []
-        for name, (needed, variables) in _PROCESSORS.items():
-            if needed in instructions:
-                errors[name] = _too_wide(
-                    _difference(first, record(environment=variables, timeout_scale=5.0), narrow)
-                )
+        for name, options in _other_machines().items():
+            # Threads are slow on tiny tensors where cores are scarce.
+            frames = record(**options, timeout_scale=5.0)
+            difference = _difference(first, frames, narrow)
+            errors[name] = f"{difference}; {_FIX}" if difference else ""
     except InputError as error:
         errors[name] = str(error)
     return errors
 
 
-def _too_wide(difference: str) -> str:
-    float64 = "draw (`torch.randn(..., dtype=torch.float64)`) and compute in float64"
-    fix = f"{float64}, or give the case a tolerance of {HEADROOM} times that"
-    return f"{difference}; {fix}" if difference else ""
+def _narrow(case: DeclaredCase) -> Comparison:
+    """Return the comparison of a case with a twentieth of its tolerance."""
+    rtol = case["rtol"] / HEADROOM
+    atol = case["atol"] / HEADROOM
+    return Comparison({**case, "rtol": rtol, "atol": atol})
+
+
+def _other_machines() -> dict[str, dict[str, Any]]:
+    """Return the options of `record_seeds` for two threads and for older processors."""
+    machines: dict[str, dict[str, Any]] = {"two threads": {"threads": 2}}
+    instructions = CPU_INFORMATION.read_text().split() if CPU_INFORMATION.exists() else []
+    for name, (needed, variables) in _PROCESSORS.items():
+        if needed in instructions:
+            machines[name] = {"environment": variables}
+    return machines
 
 
 def _difference(
-    first: Sequence[Frame], second: Sequence[Frame], how: Mapping[str, Comparison]
+    first: Sequence[Frame], second: Sequence[Frame], comparisons: Mapping[str, Comparison]
 ) -> str:
     for one, other in zip(first, second, strict=True):
-        if difference := first_difference(
-            decode(one.payload), decode(other.payload), how[one.case]
-        ):
+        values = decode(one.payload), decode(other.payload)
+        difference = first_difference(*values, comparisons[one.case])
+        if difference:
             return f"case_{one.case} seed {one.seed}: {difference}"
     return ""

@@ -1,11 +1,12 @@
 """Check a reference repository: its demo runs and prints, its smoke tests pass.
 
-Models see both, and nothing else runs them. They run on the unmasked reference in the sandbox, as two cases of a test
-program of ours (`_PROGRAM`).
+Models see both, and nothing else runs them. They run on the unmasked reference in the sandbox, as
+two cases of a test program (`_PROGRAM`).
 """
 
 import shlex
 from collections.abc import Mapping
+from typing import Any
 
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.base.text import plural, split_text
@@ -15,7 +16,8 @@ from lmrbench_evaluate.sandbox.base import Ended, Limits, Sandbox
 from lmrbench_evaluate.sandbox.exclusive_retry import run_with_exclusive_retry
 from lmrbench_evaluate.verdict.decode import StreamError, decode, read_frames, read_json
 
-#: Limit in CPU seconds for the demo and for the smoke tests. READMEs promise a minute; a slow CPU may take three.
+#: Limit in CPU seconds for the demo and for the smoke tests. READMEs promise a minute; a slow CPU
+#: may take three.
 LIMIT_S = 180
 MEMORY_MB = 4096
 SMOKE_TESTS = "python -m unittest discover tests"
@@ -28,10 +30,11 @@ _PROGRAM = """
 import os, subprocess, sys
 
 def run(arguments):
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run([sys.executable, *arguments], env=environment, stdin=subprocess.DEVNULL, text=True,
-                          errors="replace", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    return {"status": done.returncode, "stdout": done.stdout[-20000:], "stderr": done.stderr[-20000:]}
+    done = subprocess.run([sys.executable, *arguments], stdin=subprocess.DEVNULL, text=True,
+                          errors="replace", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    return {"status": done.returncode,
+            "stdout": done.stdout[-20000:], "stderr": done.stderr[-20000:]}
 
 def case_demo(seed):
     return run(DEMO)
@@ -41,71 +44,73 @@ def case_smoke(seed):
 """
 
 
+#: Status and output of a command, or the reason why it did not finish.
+_Result = Mapping[str, Any] | str
+
+
 def repository_errors(task: Task, sandbox: Sandbox, image: str) -> dict[str, str]:
-    """Run a task's reference repository; return the errors of `demo` and `smoke tests`, empty for none.
+    """Run a task's reference repository; return the errors of `demo` and `smoke tests`.
 
     Raises:
         InfraError: the machinery failed.
     """
+    demo = _run(task, "demo", sandbox, image)
+    smoke = _run(task, "smoke", sandbox, image)
+    demo_error = demo if isinstance(demo, str) else _demo_error(demo)
+    smoke_error = smoke if isinstance(smoke, str) else _smoke_error(smoke)
     return {
-        "demo": _demo_error(task.demo_command, *_run(task, "demo", sandbox, image)),
-        "smoke tests": _smoke_error(*_run(task, "smoke", sandbox, image)),
+        "demo": demo_error and f"`{task.demo_command}` {demo_error}",
+        "smoke tests": smoke_error and f"`{SMOKE_TESTS}` {smoke_error}",
     }
 
 
-def _program(task: Task) -> bytes:
-    demo, smoke = (shlex.split(command)[1:] for command in (task.demo_command, SMOKE_TESTS))
-    return f"{_PROGRAM}\nDEMO, SMOKE = {demo!r}, {smoke!r}\n".encode()
-
-
-def _run(task: Task, case: str, sandbox: Sandbox, image: str) -> tuple[Mapping[str, object], str]:
-    """Run one command; return its status and output, empty if it did not finish, and the reason."""
+def _run(task: Task, case: str, sandbox: Sandbox, image: str) -> _Result:
     workspace = workspace_tar(task.repo, _program(task), runs=[(case, 0)], limit_s=LIMIT_S)
     outcome = run_with_exclusive_retry(sandbox, image, workspace, Limits(LIMIT_S, MEMORY_MB))
     if outcome.ended is Ended.TIME_LIMIT:
-        return (
-            {},
-            f"takes more than {LIMIT_S} s of CPU time; a reader's CPU must finish in a minute",
-        )
+        return f"takes more than {LIMIT_S} s of CPU time; a reader's CPU must finish in a minute"
     if outcome.ended is not Ended.EXITED:
-        return {}, f"ended with {outcome.ended} ({MEMORY_MB} MB are allowed)"
+        return f"ended with {outcome.ended} ({MEMORY_MB} MB are allowed)"
     try:
-        [frame] = read_frames(outcome.stdout)
-        if frame.kind != "output":
-            return {}, f"did not finish: {str(read_json(frame.payload))[:_MAX_OUTPUT]}"
-        return dict(decode(frame.payload)["dict"]), ""
+        return _result(outcome.stdout)
     except (StreamError, ValueError) as error:
         raise InfraError(f"{task.name}: no result from the {case} command ({error})") from error
 
 
-def _demo_error(command: str, facts: Mapping[str, object], reason: str) -> str:
-    if reason:
-        return f"`{command}` {reason}"
-    if facts["status"] != 0:
-        return f"`{command}` ends with status {facts['status']}: {_last(facts['stderr'])}"
-    lines = len(split_text(str(facts["stdout"])))
-    return (
-        ""
-        if lines >= _LEAST_LINES
-        else f"`{command}` prints {plural(lines, 'line')}; print {_LEAST_LINES} or more"
-    )
+def _program(task: Task) -> bytes:
+    demo = shlex.split(task.demo_command)[1:]
+    smoke = shlex.split(SMOKE_TESTS)[1:]
+    return f"{_PROGRAM}\nDEMO = {demo!r}\nSMOKE = {smoke!r}\n".encode()
 
 
-def _smoke_error(facts: Mapping[str, object], reason: str) -> str:
-    if reason:
-        return f"`{SMOKE_TESTS}` {reason}"
-    output = str(facts["stderr"])
+def _result(stdout: bytes) -> _Result:
+    [frame] = read_frames(stdout)
+    if frame.kind == "output":
+        return dict(decode(frame.payload)["dict"])
+    return f"did not finish: {str(read_json(frame.payload))[:_MAX_OUTPUT]}"
+
+
+def _demo_error(result: Mapping[str, Any]) -> str:
+    if result["status"] != 0:
+        return f"ends with status {result['status']}: {_last(result['stderr'])}"
+    lines = len(split_text(result["stdout"]))
+    if lines < _LEAST_LINES:
+        return f"prints {plural(lines, 'line')}; print {_LEAST_LINES} or more"
+    return ""
+
+
+def _smoke_error(result: Mapping[str, Any]) -> str:
+    output = result["stderr"]
     if "Ran 0 tests" in output:
-        return f"`{SMOKE_TESTS}` finds no test; write unittest.TestCase classes in tests/test_*.py"
+        return "finds no test; write unittest.TestCase classes in tests/test_*.py"
+    if result["status"] == 0:
+        return ""
     # unittest's report on the last failed test stands above its summary
-    return (
-        f"`{SMOKE_TESTS}` fails: {_last(output.rpartition('-' * 70)[0] or output)}"
-        if facts["status"]
-        else ""
-    )
+    report = output.rpartition("-" * 70)[0]
+    return f"fails: {_last(report or output)}"
 
 
-def _last(output: object) -> str:
+def _last(output: str) -> str:
     """Return the end of a traceback in one line."""
-    lines = [line.strip() for line in str(output).splitlines() if line.strip(" -=")]
+    lines = [line.strip() for line in output.splitlines() if line.strip(" -=")]
     return " ".join(" | ".join(lines[-3:]).split())[-_MAX_OUTPUT:] or "no output"

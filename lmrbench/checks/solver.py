@@ -1,14 +1,17 @@
-"""Proofs of a hard or silent row: its table mixes all open choices, and a solver that knows the options settles them.
+"""Proofs of a hard or silent row: its table mixes all open choices, and a solver settles them.
 
-The solver runs the published combination and each single exchange of an option, and then the combination that its model
-calls likeliest, until one gives the row's table. The model is a Gaussian process over combinations: their covariance
-grows with the choices, and a little with the pairs and triples of choices, that they have in common.
+The solver knows the options. It runs the published combination and each single exchange of an
+option, and then the combination that its model calls likeliest, until one gives the row's table.
+The model is a Gaussian process over combinations: their covariance grows with the choices, and a
+little with the pairs and triples of choices, that they have in common.
 """
 
 import itertools
 import math
 import random
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,10 +22,8 @@ from lmrbench_data.tasks.experiments import HARD_CELLS, MARGIN, ROUNDING
 Combination = tuple[int, ...]
 #: Cells of a table, always in the same order.
 Cells = Sequence[float]
-#: Name of a check, its error ("" for none), and a note.
-Proof = tuple[str, str, str]
-#: Runs experiments with combinations and returns the cells of their tables.
-Run = Callable[[Collection[Combination]], Mapping[Combination, Cells]]
+#: Runs the experiments with a combination and returns the cells of its tables.
+Run = Callable[[Combination], Cells]
 
 #: Number of random truths that the solver has to settle, beside that of the row.
 RANDOM_TRUTHS = 5
@@ -30,74 +31,111 @@ RANDOM_TRUTHS = 5
 MAX_RUNS = 100
 #: Covariance of two combinations, for each group of 0, 1, 2 and 3 choices that they have in common.
 _SHARED = (4.0, 1.0, 0.08, 0.02)
-#: Added to the covariance of runs; least variance of a prediction; least cell of which the logarithm is taken.
-_JITTER, _LEAST_VARIANCE, _LEAST_CELL = 1e-6, 1e-4, 1e-6
+#: Added to the covariance of runs.
+_JITTER = 1e-6
+#: Least variance of a prediction.
+_LEAST_VARIANCE = 1e-4
+#: Least cell of which the logarithm is taken.
+_LEAST_CELL = 1e-6
 
 
-def hard_errors(
-    sizes: Sequence[int], truth: Combination, run: Run, *, seed: str, cpu_s: float, budget_s: float
-) -> Iterator[Proof]:
-    """Yield the proofs.
+class Proof(NamedTuple):
+    """The result of a check of tables."""
 
-    Args:
-        sizes: number of options of each open choice.
-        truth: the row's combination.
-        run: may raise InputError for a combination without a table.
-        seed: seed of the random truths.
-        cpu_s: CPU seconds of one run, with the start of the interpreter.
-        budget_s: CPU seconds that the row grants.
-    """
-    try:
-        cells = run([truth])[truth]
-        least, most = HARD_CELLS
-        yield (
-            "tables, cells",
-            "" if least <= len(cells) <= most else f"needs {least} to {most}",
-            f"{len(cells)} cells",
-        )
-        moves = {
-            place: min(abs(np.subtract(other, cells)))
-            for place, other in run(exchanges(sizes, truth)).items()
-        }
+    name: str
+    error: str
+    """Empty for none."""
+    note: str
+
+
+@dataclass(frozen=True)
+class HardRow:
+    """The open choices of a hard or silent row, and what running its experiments costs."""
+
+    sizes: Sequence[int]
+    """Number of options of each open choice."""
+    truth: Combination
+    run: Run
+    """May raise InputError for a combination without a table."""
+    seed: str
+    """Seed of the random truths."""
+    cpu_s: float
+    """CPU seconds of one run, with the start of the interpreter."""
+    budget_s: float
+    """CPU seconds that the row grants."""
+
+    def prove(self) -> Iterator[Proof]:
+        """Yield the proofs."""
+        try:
+            cells = self.run(self.truth)
+            yield _enough_cells(cells)
+            yield self._mixed(cells)
+            yield self._solvable(cells)
+        except InputError as error:
+            yield Proof("tables, solvable", str(error), "")
+
+    def _mixed(self, cells: Cells) -> Proof:
+        """Prove that each exchange of a single option moves every cell."""
+        moves = {}
+        for chosen in exchanges(self.sizes, self.truth):
+            moves[chosen] = np.abs(np.subtract(self.run(chosen), cells)).min()
         nearest = min(moves, key=moves.__getitem__)
-        error = f"a cell of {nearest} is within {MARGIN:g}" if moves[nearest] <= MARGIN else ""
-        yield (
-            "tables, mixed",
-            error,
-            f"{len(moves)} exchanges move every cell, by {moves[nearest]:.2g} or more",
+        least = moves[nearest]
+        error = ""
+        if least <= MARGIN:
+            error = f"a cell of {nearest} is within {MARGIN:g}"
+        note = f"{len(moves)} exchanges move every cell, by {least:.2g} or more"
+        return Proof("tables, mixed", error, note)
+
+    def _solvable(self, cells: Cells) -> Proof:
+        """Prove that the budget pays for settling the row, and rows with random truths."""
+        targets = [cells, *map(self.run, self._random_truths())]
+        most = self._affordable
+        counts = [runs_needed(self.sizes, target, self.run, most) for target in targets]
+        missed = counts.count(math.inf)
+        error = ""
+        if missed:
+            runs = f"{most} runs of {self.cpu_s:.1f} CPU s"
+            error = f"{missed} of {len(counts)} truths need more than {runs}"
+        return Proof("tables, solvable", error, self._cost(*counts))
+
+    def _cost(self, row: float, *others: float) -> str:
+        longest = max(row, *others) * self.cpu_s
+        return (
+            f"settled by {row} runs of {self.cpu_s:.2f} CPU s ({row * self.cpu_s:.0f} s), "
+            f"random truths by {min(others)} to {max(others)} ({longest:.0f} s)"
         )
-        others = [chosen for chosen in itertools.product(*map(range, sizes)) if chosen != truth]
-        targets = run([truth, *random.Random(seed).sample(others, min(RANDOM_TRUTHS, len(others)))])
-        affordable = min(MAX_RUNS, int(budget_s / cpu_s)) if cpu_s else MAX_RUNS
-        counts = runs_needed(
-            sizes,
-            [cells, *(targets[place] for place in targets if place != truth)],
-            run,
-            affordable,
-        )
-    except InputError as error:
-        yield "tables, solvable", str(error), ""
-        return
-    missed = sum(math.isinf(count) for count in counts)
-    own, *random_ones = counts
-    yield (
-        "tables, solvable",
-        f"{missed} of {len(counts)} truths need more than {affordable} runs of {cpu_s:.1f} CPU s"
-        if missed
-        else "",
-        f"settled by {own} runs of {cpu_s:.2f} CPU s ({own * cpu_s:.0f} s), random truths by {min(random_ones)} to "
-        f"{max(random_ones)} ({max(counts) * cpu_s:.0f} s)",
-    )
+
+    @property
+    def _affordable(self) -> int:
+        """Number of runs that the budget pays for."""
+        return min(MAX_RUNS, int(self.budget_s / self.cpu_s)) if self.cpu_s else MAX_RUNS
+
+    def _random_truths(self) -> list[Combination]:
+        others = all_combinations(self.sizes)
+        others.remove(self.truth)
+        return random.Random(self.seed).sample(others, min(RANDOM_TRUTHS, len(others)))
+
+
+def _enough_cells(cells: Cells) -> Proof:
+    least, most = HARD_CELLS
+    error = "" if least <= len(cells) <= most else f"needs {least} to {most}"
+    return Proof("tables, cells", error, f"{len(cells)} cells")
+
+
+def all_combinations(sizes: Sequence[int]) -> list[Combination]:
+    """Return all combinations of choices with so many options."""
+    return list(itertools.product(*map(range, sizes)))
 
 
 def exchanges(sizes: Sequence[int], chosen: Combination) -> list[Combination]:
     """Return the combinations that differ from one in a single choice."""
-    return [
-        (*chosen[:place], option, *chosen[place + 1 :])
-        for place, size in enumerate(sizes)
-        for option in range(size)
-        if option != chosen[place]
-    ]
+    combinations = []
+    for place, size in enumerate(sizes):
+        for option in range(size):
+            if option != chosen[place]:
+                combinations.append((*chosen[:place], option, *chosen[place + 1 :]))
+    return combinations
 
 
 def first_runs(sizes: Sequence[int]) -> list[Combination]:
@@ -106,70 +144,58 @@ def first_runs(sizes: Sequence[int]) -> list[Combination]:
     return [published, *exchanges(sizes, published)]
 
 
-def runs_needed(sizes: Sequence[int], targets: Sequence[Cells], run: Run, most: int) -> list[float]:
-    """Return how many runs settle each target; infinity for one that `most` runs do not settle.
-
-    The solvers of all targets go on together, so that `run` can make batches.
-    """
-    solvers = [solve(sizes, target) for target in targets]
-    asked = {place: next(solver) for place, solver in enumerate(solvers)}
-    needed = [math.inf] * len(targets)
-    for count in range(1, most + 1):
-        made = run(set(asked.values()))
-        for place, chosen in list(asked.items()):
-            try:
-                asked[place] = solvers[place].send(made[chosen])
-            except StopIteration:
-                del asked[place]
-                needed[place] = count
-        if not asked:
-            break
-    return needed
-
-
-def solve(sizes: Sequence[int], target: Cells) -> Generator[Combination, Cells]:
-    """Yield the combination to run next and receive its cells, until they are those of the target."""
-    every = np.array(list(itertools.product(*map(range, sizes))))
-    first = first_runs(sizes)
+def runs_needed(sizes: Sequence[int], target: Cells, run: Run, most: int) -> float:
+    """Return how many runs settle a target; infinity if `most` runs do not."""
+    every = all_combinations(sizes)
+    first = iter(first_runs(sizes))
     tried: dict[Combination, np.ndarray] = {}
-    while len(tried) < len(every):
-        chosen = (
-            first[len(tried)]
-            if len(tried) < len(first)
-            else _likeliest(every, tried, _effects(target, target))
-        )
-        cells = yield chosen
-        if np.abs(np.subtract(cells, target)).max() <= ROUNDING:
-            return
+    while len(tried) < min(most, len(every)):
+        chosen = next(first, None) or _likeliest(every, tried, _effects(target, target))
+        cells = run(chosen)
         tried[chosen] = _effects(cells, target)
+        if np.abs(np.subtract(cells, target)).max() <= ROUNDING:
+            return len(tried)
+    return math.inf
 
 
 def _effects(cells: Cells, target: Cells) -> np.ndarray:
-    """Return the cells so that effects of choices add: they multiply in positive cells, such as losses."""
-    return np.log(np.maximum(cells, _LEAST_CELL)) if min(target) > 0 else np.array(cells)
+    """Return the cells on a scale on which the effects of choices add.
+
+    In positive cells, such as losses, effects multiply.
+    """
+    if min(target) > 0:
+        return np.log(np.maximum(cells, _LEAST_CELL))
+    return np.array(cells)
 
 
 def _likeliest(
-    every: np.ndarray, tried: Mapping[Combination, np.ndarray], target: np.ndarray
+    every: Sequence[Combination], tried: Mapping[Combination, np.ndarray], target: np.ndarray
 ) -> Combination:
-    """Return the combination, of those not tried, under whose predicted cells the target is likeliest."""
-    runs, results = np.array(list(tried)), np.array(list(tried.values()))
-    scale = (results - results[0]).std(0) + 1e-9
-    results, target = (results - results[0]) / scale, (target - results[0]) / scale
+    """Return the untried combination under whose predicted cells the target is likeliest."""
+    origin = tried[next(iter(tried))]
+    results = np.array(list(tried.values())) - origin
+    scale = results.std(0) + 1e-9
+    means, variances = _predict(every, list(tried), results / scale)
+    misfit = (means - (target - origin) / scale) ** 2
+    likelihood = -(misfit / variances + np.log(variances)).sum(1)
+    ranked = (every[place] for place in np.argsort(-likelihood))
+    return next(chosen for chosen in ranked if chosen not in tried)
+
+
+def _predict(
+    every: Sequence[Combination], runs: Sequence[Combination], results: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean and the variance of the Gaussian process for each combination."""
     between = _covariance(every, runs)
-    weights = np.linalg.solve(_covariance(runs, runs) + _JITTER * np.eye(len(runs)), between.T).T
-    variance = np.maximum(
-        _covariance(runs[:1], runs[:1]) - (weights * between).sum(1), _LEAST_VARIANCE
-    ).T
-    likelihood = -((weights @ results - target) ** 2 / variance + np.log(variance)).sum(1)
-    return next(
-        chosen
-        for place in np.argsort(-likelihood)
-        if (chosen := tuple(every[place].tolist())) not in tried
-    )
+    noise = _JITTER * np.eye(len(runs))
+    weights = np.linalg.solve(_covariance(runs, runs) + noise, between.T).T
+    prior = _covariance(runs[:1], runs[:1])
+    variances = np.maximum(prior - (weights * between).sum(1), _LEAST_VARIANCE)
+    return weights @ results, variances.T
 
 
-def _covariance(some: np.ndarray, others: np.ndarray) -> np.ndarray:
-    equal: np.ndarray = (some[:, None] == others).sum(2)
-    groups = (equal, equal * (equal - 1) / 2, equal * (equal - 1) * (equal - 2) / 6)
-    return _SHARED[0] + np.tensordot(_SHARED[1:], groups, 1)
+def _covariance(some: Sequence[Combination], others: Sequence[Combination]) -> np.ndarray:
+    equal: np.ndarray = (np.array(some)[:, None] == np.array(others)).sum(2)
+    pairs = equal * (equal - 1) / 2
+    triples = pairs * (equal - 2) / 3
+    return _SHARED[0] + np.tensordot(_SHARED[1:], (equal, pairs, triples), 1)

@@ -1,11 +1,11 @@
-"""Trials: answers with a known outcome that a sound task must confirm, and the findings of a check."""
+"""Trials: answers with a known outcome that a sound task must confirm; findings of a check."""
 
 import dataclasses
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import groupby
 from pathlib import Path
 from typing import Self
 
@@ -42,13 +42,12 @@ class Must(Enum):
 
     def holds(self, verdict: Verdict) -> bool:
         """Return whether a verdict is the required one."""
-        robust, reproduced = verdict.status is Status.PASSED, verdict.core_status is Status.PASSED
-        return {
-            Must.PASS: robust,
-            Must.REPRODUCE: reproduced,
-            Must.BREAK_CONTRACT: reproduced and not robust,
-            Must.FAIL_CORE: not reproduced,
-        }[self]
+        if self is Must.PASS:
+            return verdict.status is Status.PASSED
+        reproduced = verdict.core_status is Status.PASSED
+        if self is Must.FAIL_CORE:
+            return not reproduced
+        return reproduced and not (self is Must.BREAK_CONTRACT and verdict.status is Status.PASSED)
 
 
 #: Kind of variant → required outcome.
@@ -78,33 +77,39 @@ class Trial:
         """
         if verdict.status is Status.INFRA_ERROR:
             raise InfraError(f"{self.instance_id} {self.name}: {verdict.detail}")
-        # The reason is the core case that a wrong answer fails; breaking the contract as well proves nothing.
-        misread = self.must is Must.FAIL_CORE and verdict.core_status is not Status.PASSED
-        reason, error = verdict.reason(core=misread), ""
-        statuses = {case.status for case in verdict.cases if case.core}
-        if verdict.status is Status.MALFORMED and self.must is Must.FAIL_CORE:
-            error = f"cannot be applied, so it proves nothing: {reason}"
-        elif not self.must.holds(verdict):
-            cause = f": {verdict.reason(core=True)}"
-            if verdict.status is Status.PASSED:
-                cause = ", but passes; the cases do not notice it"
-            elif verdict.core_status is Status.PASSED:
-                cause = f", but only other cases notice it: {verdict.reason()}"
-            error = self.must.value + cause
-        elif (
-            misread
-            and verdict.cases
-            and all(case.detail.startswith(BROKEN) for case in verdict.cases)
-        ):
-            error = f"is broken code, not a misread method: {reason}"
-        elif self.name.startswith(f"{WRONG}/") and Status.ERROR in statuses <= {
-            Status.ERROR,
-            Status.PASSED,
-        }:
-            error = f"raises where it must return a wrong value, so it proves nothing: {reason}"
-        return Finding.of(
-            self.instance_id, self.name, error, reason, verdict.status, verdict.core_status
-        )
+        # A wrong answer fails for a core case; that it also breaks the contract proves nothing.
+        is_wrong = self.must is Must.FAIL_CORE and verdict.core_status is not Status.PASSED
+        reason = verdict.reason(core=is_wrong)
+        error = self._error(verdict, reason)
+        statuses = (verdict.status, verdict.core_status)
+        return Finding.of(self.instance_id, self.name, error, reason, *statuses)
+
+    def _error(self, verdict: Verdict, reason: str) -> str:
+        if not self.must.holds(verdict):
+            return f"{self.must.value}{_outcome(verdict)}"
+        problem = self._proves_nothing(verdict) if self.must is Must.FAIL_CORE else ""
+        return problem and f"{problem}: {reason}"
+
+    def _proves_nothing(self, verdict: Verdict) -> str:
+        """Return why the failure of a wrong answer does not show that the cases notice it."""
+        if verdict.status is Status.MALFORMED:
+            return "cannot be applied, so it proves nothing"
+        cases = verdict.cases
+        if cases and all(case.detail.startswith(BROKEN) for case in cases):
+            return "is broken code, not a misread method"
+        failed = {case.status for case in cases if case.core} - {Status.PASSED}
+        if failed == {Status.ERROR} and self.name.startswith(f"{WRONG}/"):
+            return "raises where it must return a wrong value, so it proves nothing"
+        return ""
+
+
+def _outcome(verdict: Verdict) -> str:
+    """Describe a verdict that is not the required one."""
+    if verdict.status is Status.PASSED:
+        return ", but passes; the cases do not notice it"
+    if verdict.core_status is Status.PASSED:
+        return f", but only other cases notice it: {verdict.reason()}"
+    return f": {verdict.reason(core=True)}"
 
 
 @dataclass(frozen=True)
@@ -139,64 +144,52 @@ class Finding(Problem):
         return self.where not in (SEEDS, TRIVIAL, BEFORE)
 
     def __str__(self) -> str:
-        # A sound wrong variant passes or fails by its core cases.
-        core = not self.is_error and self.where.startswith(f"{WRONG}/")
-        status = self.core_status if core else self.status
-        return ": ".join(
-            filter(None, (self.severity, self.subject, self.where, status, self.message))
-        )
+        parts = (self.severity, self.subject, self.where, self.status, self.message)
+        return ": ".join(filter(None, parts))
 
 
 def make_trials(task: Task, instance: Instance) -> Iterator[Trial]:
-    """Yield the trials of an instance: golden, masked, variants, and for a counterfactual other options."""
+    """Yield the trials of an instance: golden, masked, options of altered papers, and variants."""
     masked = task.masked_repo(instance)
-    yield _trial(instance, "golden", "files", json.dumps(task.golden_files(instance)), Must.PASS)
     texts = {path: masked[path].data.decode("utf-8") for path in instance.goals}
-    yield _trial(instance, "masked", "files", json.dumps(texts), Must.FAIL_CORE)
+    yield _trial(instance, "golden", task.golden_files(instance), Must.PASS)
+    yield _trial(instance, "masked", texts, Must.FAIL_CORE)
     if instance.configuration.is_altered:
         yield from _option_trials(task, instance)
     for kind in instance.configuration.variants:
         for path in task.variants(instance, kind):
-            must = VARIANTS[kind]
-            if path.is_dir():
-                files = variant_files(task, instance, path)
-                yield _trial(instance, f"{kind}/{path.name}", "files", json.dumps(files), must)
-            elif text := read_variant(path):
-                yield _trial(instance, f"{kind}/{path.name}", "function", text, must)
+            answer = variant_files(task, instance, path) if path.is_dir() else read_variant(path)
+            if answer:
+                yield _trial(instance, f"{kind}/{path.name}", answer, VARIANTS[kind])
 
 
 def _option_trials(task: Task, instance: Instance) -> Iterator[Trial]:
-    """Yield the published method, and the reference with another option of one choice: all must fail."""
-
-    def files(chosen: Mapping[str, str]) -> str:
-        return json.dumps(task.golden_files(dataclasses.replace(instance, chosen=chosen)))
-
-    yield _trial(instance, "option/published", "files", files({}), Must.FAIL_CORE)
+    """Yield the published method, and the reference with one other option: all must fail."""
+    answers: dict[str, Mapping[str, str]] = {"published": {}}
     for choice in task.choices:
-        stated = instance.option_of(choice)
         for option in choice.options:
-            if option != stated:
-                chosen = {**instance.chosen, choice.name: option}
-                yield _trial(
-                    instance,
-                    f"option/{choice.name}={option}",
-                    "files",
-                    files(chosen),
-                    Must.FAIL_CORE,
-                )
+            if option != instance.option_of(choice):
+                answers[f"{choice.name}={option}"] = {**instance.chosen, choice.name: option}
+    for name, chosen in answers.items():
+        files = task.golden_files(dataclasses.replace(instance, chosen=chosen))
+        yield _trial(instance, f"option/{name}", files, Must.FAIL_CORE)
 
 
-def _trial(instance: Instance, name: str, form: str, content: str, must: Must) -> Trial:
-    return Trial(
-        instance.instance_id, name, Prediction(instance.instance_id, "check", form, content), must
-    )
+def _trial(instance: Instance, name: str, answer: str | Mapping[str, str], must: Must) -> Trial:
+    """Make a trial of a function's source, or of whole files."""
+    if isinstance(answer, str):
+        form, content = "function", answer
+    else:
+        form, content = "files", json.dumps(answer)
+    prediction = Prediction(instance.instance_id, "check", form, content)
+    return Trial(instance.instance_id, name, prediction, must)
 
 
 def variant_files(task: Task, method: Instance, folder: Path) -> dict[str, str]:
-    """Return the goal files of a method's reference with the functions of a variant, a folder, in them.
+    """Return a method's goal files with the functions of a variant, which is a folder.
 
     Raises:
-        InputError: a file of the variant is not a goal file, is not Python, or defines no goal function.
+        InputError: a file is not a goal file, is not Python, or defines no goal function.
     """
     files = task.golden_files(method)
     for file in matching(folder, "**/*.py"):
@@ -204,25 +197,26 @@ def variant_files(task: Task, method: Instance, folder: Path) -> dict[str, str]:
         if path not in files:
             raise InputError(f"{file}: {path} is not a goal file; known are {', '.join(files)}")
         try:
-            source = file.read_text(encoding="utf-8")
-            tree = parse(source)
-            names = [name for name in method.goals[path] if defines(tree, name, method.goals[path])]
-            if not names:
-                raise InputError(f"{file}: defines none of the goal functions of {path}")
-            files[path] = splice_functions(files[path], names, source)
+            files[path] = _with_functions(files[path], method.goals[path], file)
         except (SourceError, UnicodeDecodeError) as error:
             raise InputError(f"{file}: {error}") from error
     return files
 
 
+def _with_functions(text: str, goals: Sequence[str], file: Path) -> str:
+    """Return a goal file with the functions that a file of a variant defines."""
+    source = file.read_text(encoding="utf-8")
+    tree = parse(source)
+    names = [name for name in goals if defines(tree, name, goals)]
+    if not names:
+        raise SourceError("defines none of the goal functions of its namesake")
+    return splice_functions(text, names, source)
+
+
 def check_table(findings: Sequence[Finding]) -> Table:
     """Count the trials and errors of each instance in findings that are sorted by instance."""
-    rows = []
-    for instance, group in groupby(findings, key=lambda finding: finding.subject):
-        own = list(group)
-        trials, errors = (
-            sum(finding.is_trial for finding in own),
-            sum(finding.is_error for finding in own),
-        )
-        rows.append([instance, str(trials), str(errors)])
+    trials = Counter(finding.subject for finding in findings if finding.is_trial)
+    errors = Counter(finding.subject for finding in findings if finding.is_error)
+    subjects = dict.fromkeys(finding.subject for finding in findings)
+    rows = [[subject, str(trials[subject]), str(errors[subject])] for subject in subjects]
     return ["instance", "trials", "errors"], rows

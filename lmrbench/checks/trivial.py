@@ -1,12 +1,13 @@
-"""Find cases that a trivial answer passes, by changing recorded outputs without regard to the inputs.
+"""Find cases that a trivial answer passes, by changing recorded outputs and ignoring the inputs.
 
-A trivial answer has the structure, types and shapes of the reference's outputs and other values: constants, means, the
-same values in another order or with the opposite sign, the output of another seed. Nothing runs.
+A trivial answer has the structure, types and shapes of the reference's outputs and other values:
+constants, means, the same values in another order or with the opposite sign, the output of another
+seed. Nothing runs.
 """
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,19 +23,37 @@ from .trials import SEEDS, TRIVIAL, Finding
 
 #: A smaller difference comes from another order of additions.
 _ROUNDING = Comparison({"rtol": 1e-6, "atol": 1e-12})
-#: How a trivial answer changes an array, apart from its dtype.
-_CHANGES: Mapping[str, Callable[[np.ndarray], Any]] = {
-    "all 0": np.zeros_like,
-    "all 1": np.ones_like,
-    "replaced by the mean of each array": np.mean,
-    "negated": lambda array: ~array if array.dtype == bool else -array,
-    "reversed along axis -1": lambda array: np.flip(array, -1),
-    "reversed along axis -2": lambda array: np.flip(array, -2) if array.ndim > 1 else array,
-    "rolled along axis -1": lambda array: np.roll(array, 1, -1),
-    "sorted along axis -1": lambda array: np.sort(array, -1),
-    "sorted along axis -2": lambda array: np.sort(array, -2) if array.ndim > 1 else array,
-}
-_ORDERS = ("reversed", "rolled", "sorted")
+
+
+class Change(NamedTuple):
+    """How a trivial answer changes an array, apart from its dtype."""
+
+    name: str
+    function: Callable[[np.ndarray], Any]
+    reorders: bool = False
+    negates: bool = False
+
+    def is_right(self, sign_is_free: bool, order_is_free: bool) -> bool:
+        """Return whether a comparison has to accept the changed array."""
+        return (self.negates and sign_is_free) or (self.reorders and order_is_free)
+
+
+def _rows(function: Callable[[np.ndarray, int], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    """Apply a function along axis -2, which vectors lack."""
+    return lambda array: function(array, -2) if array.ndim > 1 else array
+
+
+_CHANGES = (
+    Change("all 0", np.zeros_like),
+    Change("all 1", np.ones_like),
+    Change("replaced by the mean of each array", np.mean),
+    Change("negated", lambda array: ~array if array.dtype == bool else -array, negates=True),
+    Change("reversed along axis -1", lambda array: np.flip(array, -1), reorders=True),
+    Change("reversed along axis -2", _rows(np.flip), reorders=True),
+    Change("rolled along axis -1", lambda array: np.roll(array, 1, -1), reorders=True),
+    Change("sorted along axis -1", lambda array: np.sort(array, -1), reorders=True),
+    Change("sorted along axis -2", _rows(np.sort), reorders=True),
+)
 
 
 class Weakness(NamedTuple):
@@ -44,6 +63,9 @@ class Weakness(NamedTuple):
     core: bool
     passing: list[str]
 
+    def __str__(self) -> str:
+        return f"{self.case} ({', '.join(self.passing)})"
+
 
 def note_on_seeds(row: DatasetRow) -> Finding:
     """Report cases with the same output for every seed; a core case among them is an error.
@@ -51,11 +73,13 @@ def note_on_seeds(row: DatasetRow) -> Finding:
     Such a case can be memorised; fresh seeds do not help.
     """
     cases = row["tests"]["cases"]
-    constant = [case["name"] for case in cases if not case["varies"]]
-    core = [case["name"] for case in cases if case["core"] and not case["varies"]]
-    error = f"core cases must vary with the seed: {', '.join(core)}" if core else ""
+    constant = [case for case in cases if not case["varies"]]
+    names = ", ".join(case["name"] for case in constant)
+    core = ", ".join(case["name"] for case in constant if case["core"])
+    error = f"core cases must vary with the seed: {core}" if core else ""
     note = f"{len(cases) - len(constant)} of {plural(len(cases), 'case')} vary with the seed"
-    note += f"; constant: {', '.join(constant)}" if constant else ""
+    if constant:
+        note += f"; constant: {names}"
     return Finding.of(row["instance_id"], SEEDS, error, note)
 
 
@@ -65,16 +89,14 @@ def note_on_trivial_answers(row: DatasetRow) -> Finding:
     Raises:
         StreamError: the recording is damaged.
     """
-
-    def join_names(weak: Sequence[Weakness]) -> str:
-        return "; ".join(f"{item.case} ({', '.join(item.passing)})" for item in weak)
-
-    every = list(weaknesses(row))
-    core, contract = ([item for item in every if item.core is core] for core in (True, False))
+    weak = list(weaknesses(row))
+    core = "; ".join(str(weakness) for weakness in weak if weakness.core)
+    contract = [str(weakness) for weakness in weak if not weakness.core]
+    error = f"core cases must refuse them: {core}" if core else ""
     number = sum(not case["core"] for case in row["tests"]["cases"])
     note = f"no core case passes them, {len(contract)} of {number} contract cases do"
-    error = f"core cases must refuse them: {join_names(core)}" if core else ""
-    note += f": {join_names(contract)}" if contract else ""
+    if contract:
+        note += f": {'; '.join(contract)}"
     return Finding.of(row["instance_id"], TRIVIAL, error, note)
 
 
@@ -90,25 +112,32 @@ def weaknesses(row: DatasetRow) -> Iterator[Weakness]:
     for frame in read_expected(row):
         outputs.setdefault(frame.case, {})[frame.seed] = decode(frame.payload)
     for case in row["tests"]["cases"]:
-        by_seed, how = outputs[case["name"]], Comparison(case)
-        if not case["varies"]:
-            continue
-        with np.errstate(all="ignore"):  # a mean of infinities is as good an answer as any
-            passing = [
-                f"seeds {one} and {other} agree"
-                for (one, first), (other, second) in combinations(by_seed.items(), 2)
-                if _equal(first, second, how) or _equal(second, first, how)
-            ]
-            expected = list(by_seed.values())
-            passing += [
-                name for name, answers in _answers(expected, how) if _passes(expected, answers, how)
-            ]
-        if passing:
-            yield Weakness(case["name"], case["core"], passing)
+        if case["varies"]:
+            passing = _passing_answers(outputs[case["name"]], Comparison(case))
+            if passing:
+                yield Weakness(case["name"], case["core"], passing)
+
+
+def _passing_answers(outputs: Mapping[int, Any], how: Comparison) -> list[str]:
+    """Return the names of the trivial answers that pass, given a case's outputs by seed."""
+    passing = []
+    expected = list(outputs.values())
+    with np.errstate(all="ignore"):  # a mean of infinities is as good an answer as any
+        for one, other in combinations(outputs, 2):
+            first, second = outputs[one], outputs[other]
+            if _equal(first, second, how) or _equal(second, first, how):
+                passing.append(f"seeds {one} and {other} agree")
+        for name, answers in _answers(expected, how):
+            if _passes(expected, answers, how):
+                passing.append(name)
+    return passing
 
 
 def _passes(expected: Sequence[Any], answers: Iterable[Any], how: Comparison) -> bool:
-    """Return whether an answer passes on all seeds; unchanged outputs (a palindrome, say) are right."""
+    """Return whether an answer passes on all seeds.
+
+    Unchanged outputs, such as palindromes, are right.
+    """
     changed = False
     for output, answer in zip(expected, answers, strict=True):
         if not _equal(output, answer, how):
@@ -122,33 +151,34 @@ def _equal(expected: Any, actual: Any, how: Comparison) -> bool:
 
 
 def _answers(expected: Sequence[Any], how: Comparison) -> Iterator[tuple[str, Iterable[Any]]]:
-    """Yield the name and the outputs, one for each seed, of every trivial answer that must fail this comparison."""
+    """Yield name and outputs, one for each seed, of every trivial answer that must fail."""
     if not how.unordered and all(isinstance(output, list | tuple) for output in expected):
         yield "items reversed", [output[::-1] for output in expected]
-    arrays = [array for output in expected for array in _arrays(output)]
-    # Right counts and labels beside wrong floats must fail, too.
-    what, kinds = (
-        ("floats", "fc")
-        if any(array.dtype.kind in "fc" for array in arrays)
-        else ("numbers", "iub")
-    )
-    arrays = [array for array in arrays if array.dtype.kind in kinds and array.size]
-    if not arrays:
+    what, kinds, values = _numbers(expected)
+    if not values.size:
         return
-    overall = np.mean(np.concatenate([array.ravel() for array in arrays]))
-    no_order = how.unordered and any(_vector(output) is not None for output in expected)
-    for name, change in {
-        **_CHANGES,
-        "replaced by their overall mean": lambda array: overall,
-    }.items():
-        if not (
-            (name == "negated" and how.sign_invariant) or (no_order and name.startswith(_ORDERS))
-        ):
-            yield f"{what} {name}", (_changed(output, kinds, change) for output in expected)
+    overall = values.mean()
+    is_free = how.unordered and any(_vector(output) is not None for output in expected)
+    for change in (*_CHANGES, Change("replaced by their overall mean", lambda array: overall)):
+        if not change.is_right(how.sign_invariant, is_free):
+            answers = (_changed(output, kinds, change.function) for output in expected)
+            yield f"{what} {change.name}", answers
+
+
+def _numbers(expected: Iterable[Any]) -> tuple[str, str, np.ndarray]:
+    """Return what a trivial answer changes: floats or other numbers, their kinds, all values.
+
+    Right counts and labels beside wrong floats must fail, too.
+    """
+    arrays = list(chain.from_iterable(map(_arrays, expected)))
+    is_float = any(array.dtype.kind in "fc" for array in arrays)
+    what, kinds = ("floats", "fc") if is_float else ("numbers", "iub")
+    values = [array.ravel() for array in arrays if array.dtype.kind in kinds]
+    return what, kinds, np.concatenate(values) if values else np.array([])
 
 
 def _vector(value: Any) -> np.ndarray | None:
-    """Convert a number, or a list or tuple of numbers of one type, to an array; None for other values."""
+    """Convert a number, or a list or tuple of numbers of one type, to an array; otherwise None."""
     items = value if isinstance(value, list | tuple) and value else [value]
     kind = type(items[0])
     if kind not in (bool, int, float, complex) or any(type(item) is not kind for item in items):
@@ -157,32 +187,37 @@ def _vector(value: Any) -> np.ndarray | None:
     return array if array.dtype.kind in "bifc" else None  # no integers beyond 64 bits
 
 
-def _changed(value: Any, kinds: str, change: Callable[[np.ndarray], Any]) -> Any:
-    """Change the arrays, numbers and lists of numbers in an output whose dtype is of one of these kinds."""
-    array = value.values if isinstance(value, Array) else _vector(value)
-    if array is not None:
-        if array.dtype.kind not in kinds or not array.size:
-            return value
-        new = change(array if array.ndim else array[None])
-        new = new if array.dtype.kind in "fc" else np.rint(new)
-        new = np.broadcast_to(np.asarray(new).astype(array.dtype), array.shape or (1,)).reshape(
-            array.shape
-        )
-        return (
-            dataclasses.replace(value, values=new)
-            if isinstance(value, Array)
-            else type(value)(new.tolist())
-        )
+def _changed(value: Any, kinds: str, function: Callable[[np.ndarray], Any]) -> Any:
+    """Change the arrays, numbers and lists of numbers of these kinds of dtype in an output."""
+
+    def change(item: Any) -> Any:
+        return _changed(item, kinds, function)
+
+    if isinstance(value, Array):
+        return dataclasses.replace(value, values=_changed_array(value.values, kinds, function))
+    vector = _vector(value)
+    if vector is not None:
+        return type(value)(_changed_array(vector, kinds, function).tolist())
     if isinstance(value, list | tuple):
-        return type(value)(_changed(item, kinds, change) for item in value)
+        return type(value)(map(change, value))
     if isinstance(value, dict) and "dict" in value:
-        return {"dict": [(key, _changed(item, kinds, change)) for key, item in value["dict"]]}
+        return {"dict": [(key, change(item)) for key, item in value["dict"]]}
     if isinstance(value, Table):
-        series = tuple(
-            (kind, name, _changed(item, kinds, change)) for kind, name, item in value.series
-        )
+        series = tuple((kind, name, change(item)) for kind, name, item in value.series)
         return dataclasses.replace(value, series=series)
     return value
+
+
+def _changed_array(
+    array: np.ndarray, kinds: str, function: Callable[[np.ndarray], Any]
+) -> np.ndarray:
+    if array.dtype.kind not in kinds or not array.size:
+        return array
+    new = function(np.atleast_1d(array))
+    if array.dtype.kind not in "fc":
+        new = np.rint(new)
+    new = np.asarray(new).astype(array.dtype)
+    return np.broadcast_to(new, array.shape or (1,)).reshape(array.shape)
 
 
 def _arrays(value: Any) -> list[np.ndarray]:

@@ -130,7 +130,7 @@ def variants(
     from ..checks.calibration import find_variants
 
     tasks = load_tasks(settings.instances, benchmark)
-    predictions = find_variants(tasks, track, settings.instances, each)
+    predictions = find_variants(tasks, track, each)
     if settings.run == CALIBRATION:
         folder = re.sub(r"[^\w.-]", "-", f"calibration-{settings.model}-{track}")
         settings = settings.model_copy(update={"run": Path("runs") / folder})
@@ -138,10 +138,11 @@ def variants(
     with progress_bar("judging", shown=not as_json, kept=kept) as progress:
         calibration, summary = compare(settings, predictions, build_rows(tasks), progress)
     judge = calibration.judge
+    answers = calibration.measures["as expected"].whole
     emit(
         calibration.as_dict(),
         as_json,
-        f"{judge.model} (prompt {judge.prompt_version}) on {plural(len(calibration.rated), 'variant')}, {track} track",
+        f"{judge.model} (prompt {judge.prompt_version}) on {plural(answers, 'variant')}, {track} track",
         *calibration.tables(),
         *(
             f"left out: {count} ({reason})"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import lmrbench as lmr
+import lmrbench_data
 from lmrbench.checks.check import check_tasks
 from lmrbench.checks.choices import option_problems
 from lmrbench.checks.proved import unproved
@@ -80,7 +81,7 @@ def test_benchmark_has_the_instances_of_the_paper() -> None:
     facts = task_facts(TASKS)
     assert sorted(fact["instance_id"] for fact in facts) == sorted({*labels()["instance_id"]})
     assert len({fact["paper_url"] for fact in facts}) == len(TASKS)
-    schema = json.loads(Path(lmr.__file__).with_name("schema").joinpath("task.schema.json").read_text())
+    schema = json.loads(Path(lmrbench_data.__file__).with_name("schema").joinpath("task.schema.json").read_text())
     categories = schema["$defs"]["implementation"]["properties"]["category"]["enum"]
     assert {fact["category"] for fact in facts} == {*categories}
     for fact in facts:

@@ -202,11 +202,6 @@ def test_sibling_is_masked_unless_it_is_shown(toy_benchmark: Path) -> None:
         masked("toy-double")
 
 
-def test_constant_core_case_is_an_error(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    edit(toy_benchmark, "unit_test/cases.py", "def case_empty", "@core\ndef case_empty")
-    assert check(toy_benchmark, local_sandbox) == {"seeds": "core cases must vary with the seed: empty"}
-
-
 def test_cases_without_levels_are_core_and_constant_ones_run_once(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     cases = toy_benchmark / TASK / "unit_test" / "cases.py"
     cases.write_text(cases.read_text().replace("@core\n", ""))
@@ -266,11 +261,31 @@ def test_reference_that_does_not_repeat_itself_is_reported(toy_benchmark: Path, 
     assert "two runs of the reference differ: case_random_values seed " in found["golden, repeated"]
 
 
-def test_reference_that_depends_on_threads_is_reported(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    edit(toy_benchmark, "repo/scale.py", "+ OFFSET", "+ int(__import__('os').environ['OMP_NUM_THREADS'])")
-    found = check(toy_benchmark, local_sandbox)
-    assert found.keys() == {"golden, two threads"}
-    assert "give the case a tolerance of 20 times that" in found["golden, two threads"]
+_INDEX = "def case_index(seed):\n    return scale([seed], [1.0, 2.0, 3.0][seed])\n\n\n"
+#: what is wrong → (file, text, its replacement; the only finding, words in its message)
+UNSOUND = {
+    "a_constant_core_case": (
+        ("unit_test/cases.py", "def case_empty", "@core\ndef case_empty"),
+        ("seeds", ["core cases must vary with the seed: empty"]),
+    ),
+    "a_reference_that_depends_on_threads": (
+        ("repo/scale.py", "+ OFFSET", "+ int(__import__('os').environ['OMP_NUM_THREADS'])"),
+        ("golden, two threads", ["give the case a tolerance of 20 times that"]),
+    ),
+    "a_case_that_fails_on_seeds_of_a_run": (
+        ("unit_test/cases.py", "def case_empty", f"{_INDEX}def case_empty"),
+        ("golden, fresh seeds", ["does not return from case_index on seed ", "list index out of range; fix the task"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNSOUND)
+def test_unsound_task_is_reported(name: str, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    change, (place, words) = UNSOUND[name]
+    edit(toy_benchmark, *change)
+    [(found, message)] = check(toy_benchmark, local_sandbox).items()
+    assert found == place
+    assert all(part in message for part in words), message
 
 
 @pytest.mark.parametrize(
@@ -296,15 +311,6 @@ def test_older_processors_are_tried_where_the_machine_can_stand_in_for_them(
     found = check(toy_benchmark, local_sandbox)
     assert found.keys() == where
     assert all("give the case a tolerance of 20 times that" in message for message in found.values())
-
-
-def test_case_that_fails_on_seeds_of_a_run_is_reported(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    cases = toy_benchmark / TASK / "unit_test" / "cases.py"
-    cases.write_text(cases.read_text() + "\n\ndef case_index(seed):\n    return scale([seed], [1.0, 2.0, 3.0][seed])\n")
-    found = check(toy_benchmark, local_sandbox)
-    assert found.keys() == {"golden, fresh seeds"}
-    assert "the reference does not return from case_index on seed " in found["golden, fresh seeds"]
-    assert "IndexError: list index out of range; fix the task" in found["golden, fresh seeds"]
 
 
 def add_copy(folder: Path) -> None:

@@ -16,7 +16,7 @@ from lmrbench_data.tasks import method_file
 from lmrbench_data.tasks.task import Altered, Task
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
-from support.command_line import in_process
+from support.command_line import Done, in_process
 from support.toy_choices import MIXED, SILENT, UNDERSPECIFIED, add_toy_choices
 
 
@@ -28,10 +28,13 @@ def benchmark(toy_benchmark: Path, local_sandbox: Sandbox) -> Path:
     return toy_benchmark
 
 
-def drawn(config: str, benchmark: Path, out: Path, seed: int, per_paper: int = 2, *more: str) -> list[DatasetRow]:
-    options = ("--benchmark", str(benchmark), "--sandbox", "local", "--json", *more)
-    draw = ("--config", config, "--seed", str(seed), "--per-paper", str(per_paper))
-    done = in_process("dataset", "private", out, *draw, *options)
+def private(out: Path, config: str, benchmark: Path, *more: object) -> Done:
+    options = ("--config", config, "--seed", "7", "--benchmark", benchmark, "--sandbox", "local")
+    return in_process("dataset", "private", out, *options, *map(str, more))
+
+
+def drawn(config: str, benchmark: Path, out: Path, per_paper: int, *more: str) -> list[DatasetRow]:
+    done = private(out, config, benchmark, "--per-paper", per_paper, "--json", *more)
     assert done.returncode == 0, done.stderr
     rows = load_rows(out, config)
     assert json.loads(done.stdout)["rows"] == len(rows)
@@ -48,12 +51,12 @@ def test_a_seed_draws_combinations_that_were_never_published(
     config: str, most: int, benchmark: Path, tmp_path: Path
 ) -> None:
     before = sorted(path.name for path in (benchmark / "90-toy" / "recorded").iterdir())
-    [row] = drawn(config, benchmark, tmp_path / "one", 7, 1)
+    [row] = drawn(config, benchmark, tmp_path / "one", 1)
     published = {
         "counterfactual": {("size", "cauchy"), ("root", "linear")},
         "underspecified": {("root", "exponential")},
     }
-    again = drawn(config, benchmark, tmp_path / "all", 7, most)
+    again = drawn(config, benchmark, tmp_path / "all", most)
     assert again[0] == row
     assert [row["instance_id"] for row in again[:2]] == [f"toy-{config}-s7-{number}" for number in (1, 2)]
     every = {options_of(row) for row in again}
@@ -77,7 +80,7 @@ def test_a_private_silent_row_departs_twice_and_states_the_published_paper(
     (toy_benchmark / "90-toy" / "own.py").write_text(MIXED)
     [task] = load_tasks(benchmark=toy_benchmark, config="underspecified")
     list(record_tasks([task], local_sandbox))
-    rows = drawn("underspecified", toy_benchmark, tmp_path / "out", 7, 9, "--difficulty", "silent")
+    rows = drawn("underspecified", toy_benchmark, tmp_path / "out", 9, "--difficulty", "silent")
     assert {options_of(row) for row in rows} == {("root", "linear"), ("size", "cauchy"), ("size", "linear")}
     assert {row["difficulty"] for row in rows} == {"silent"}
     assert {row["paper_text"].partition("\n## Reported")[0] for row in rows} == {task.paper_text}
@@ -87,7 +90,6 @@ def test_a_private_silent_row_departs_twice_and_states_the_published_paper(
 def test_a_stopped_private_set_keeps_its_rows_and_resumes(
     benchmark: Path, tmp_path: Path, local_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = ("--config", "underspecified", "--seed", "7", "--benchmark", str(benchmark), "--sandbox", "local")
     made: list[str] = []
     original = private_sets._row
 
@@ -98,20 +100,20 @@ def test_a_stopped_private_set_keeps_its_rows_and_resumes(
         return original(task, item, *rest)
 
     monkeypatch.setattr(private_sets, "_row", record_two)
-    command = ("dataset", "private", tmp_path / "out", "toy-method", "--per-paper", "2", *options)
-    stopped = in_process(*command)
+    command = (tmp_path / "out", "underspecified", benchmark, "toy-method", "--per-paper", 2)
+    stopped = private(*command)
     assert (stopped.returncode, stopped.stderr.splitlines()[-1]) == (3, "error: the engine is gone")
     assert "up to 36 runs of experiments, about 3 min on an idle machine, and as many more for each" in stopped.stderr
     [kept] = load_rows(tmp_path / "out", "underspecified")
     monkeypatch.setattr(private_sets, "_row", original)
-    assert in_process(*command).returncode == 0
+    assert private(*command).returncode == 0
     assert load_rows(tmp_path / "out", "underspecified")[:-1] == [kept]
     # Nothing is recorded again.
     monkeypatch.setattr(private_sets, "_row", None)
-    assert in_process(*command).returncode == 0
+    assert private(*command).returncode == 0
     (tmp_path / "notes" / "mine.txt").parent.mkdir()
     (tmp_path / "notes" / "mine.txt").touch()
-    refused = in_process("dataset", "private", tmp_path / "notes", *options)
+    refused = private(tmp_path / "notes", "underspecified", benchmark)
     assert "contains other files (mine.txt); use an empty folder" in refused.stderr
 
 
@@ -119,12 +121,11 @@ def test_a_draw_without_rows_is_one_error_and_a_short_one_a_warning(
     benchmark: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An empty dataset was written as if it were what the user asked for."""
-    options = ("--config", "counterfactual", "--seed", "7", "--benchmark", str(benchmark), "--sandbox", "local")
-    short = in_process("dataset", "private", tmp_path / "short", "--per-paper", "20", *options)
+    short = private(tmp_path / "short", "counterfactual", benchmark, "--per-paper", 20)
     assert short.returncode == 0
     assert "warning: 2 of 20 rows: some papers have no other combination that gives a row" in short.stderr
     monkeypatch.setattr(private_sets, "_row", lambda *_: None)
-    empty = in_process("dataset", "private", tmp_path / "empty", *options)
+    empty = private(tmp_path / "empty", "counterfactual", benchmark)
     assert empty.returncode == 1
     assert empty.stderr.splitlines()[-1].startswith("error: no row can be drawn: the combinations that are left are")
     assert not (tmp_path / "empty").exists()
@@ -134,8 +135,7 @@ def test_without_rows_of_the_configuration_or_difficulty_there_is_nothing_to_dra
     toy_benchmark: Path, tmp_path: Path
 ) -> None:
     def error_of(config: str, *more: str) -> str:
-        options = ("--config", config, "--seed", "1", "--benchmark", toy_benchmark, *more)
-        done = in_process("dataset", "private", tmp_path / "x", *options)
+        done = private(tmp_path / "x", config, toy_benchmark, *more)
         assert done.returncode != 0
         return done.stderr
 

@@ -2,11 +2,11 @@
 
 import math
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 import pytest
 
-from lmrbench.checks.solver import Cells, Combination, hard_errors
+from lmrbench.checks.solver import Cells, Combination, HardRow
 from lmrbench_data.base.errors import InputError
 
 SIZES, TRUTH = (3, 3, 3, 3, 3), (1, 0, 2, 1, 2)
@@ -28,13 +28,13 @@ def effects(chosen: Combination, *, cells: int = 6, sign: int = 1) -> list[float
 
 
 def checked(table: Callable[[Combination], list[float]], budget_s: float = 100.0) -> dict[str, tuple[str, str]]:
-    def run(combinations: Collection[Combination]) -> dict[Combination, Cells]:
-        made.update(combinations)
-        return {chosen: table(chosen) for chosen in combinations}
+    def run(chosen: Combination) -> Cells:
+        made.add(chosen)
+        return table(chosen)
 
     made: set[Combination] = set()
-    results = hard_errors(SIZES, TRUTH, run, seed="a row", cpu_s=2.0, budget_s=budget_s)
-    found = {name.removeprefix("tables, "): (error, note) for name, error, note in results}
+    row = HardRow(SIZES, TRUTH, run, seed="a row", cpu_s=2.0, budget_s=budget_s)
+    found = {proof.name.removeprefix("tables, "): (proof.error, proof.note) for proof in row.prove()}
     assert len(made) < 243 / 3
     return found
 
