@@ -53,12 +53,13 @@ def lmr_bench(
         setting: context for the model: `standard`, `paper-only`, `paper+goal-file`, `full-repo`.
         track: `paper`, or `contract` to also show the contract.
         paper: form of the paper: `text` (our summary), `pdf-json` (from a PDF in the cache) or
-            `none`. paper_pages: pages of the PDF, such as `1-9`; all by default. instances:
-            instance ids, as a list or separated by commas; all by default. dataset: `embedded`, a
-            folder, or `org/name[@revision]`. config: configuration of the dataset: `function`,
-            `method`, `counterfactual` or `underspecified`. sandbox: sandbox for the tests: `auto`,
-            `docker`, `bwrap` or `local`; not Inspect's own. workers: number of concurrent
-            sandboxes.
+            `none`.
+        paper_pages: pages of the PDF, such as `1-9`; all by default.
+        instances: instance ids, as a list or separated by commas; all by default.
+        dataset: `embedded`, a folder, or `org/name[@revision]`.
+        config: configuration: `function`, `method`, `counterfactual` or `underspecified`.
+        sandbox: sandbox for the tests: `auto`, `docker`, `bwrap` or `local`; not Inspect's own.
+        workers: number of concurrent sandboxes.
     """
     with _errors_in_one_line():
         check_track(track)

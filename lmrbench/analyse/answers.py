@@ -91,22 +91,25 @@ def run_answers(
             pd.Series(reached).map({True: "passed", False: "failed"}).where(is_graded)
         )
 
-    notes: list[str] = []
-
-    def note(number: int, noun: str, text: str) -> None:
-        if number:
-            notes.append(text.format(plural(number, noun)))
-
-    note(
-        int((~is_graded).sum()),
-        "answer",
-        "Incomplete: {} could not be graded (infra error); `lmrbench evaluate` tries again.",
-    )
-    note(len(split), "answer", "People are split evenly on {}, left out of what they say.")
-    note(len(matched.unknown), "label", "{} of answers that these runs do not have: left out.")
-    note(matched.ambiguous, "label", "{} that may mean several answers: left out.")
-    note(len(bad), "row", "{} of labels could not be read: left out.")
+    remarks = [
+        _remark(
+            int((~is_graded).sum()),
+            "answer",
+            "Incomplete: {} could not be graded (infra error); `lmrbench evaluate` tries again.",
+        ),
+        _remark(len(split), "answer", "People are split evenly on {}, left out of what they say."),
+        _remark(
+            len(matched.unknown), "label", "{} of answers that these runs do not have: left out."
+        ),
+        _remark(matched.ambiguous, "label", "{} that may mean several answers: left out."),
+        _remark(len(bad), "row", "{} of labels could not be read: left out."),
+    ]
+    notes = [remark for remark in remarks if remark]
     return Answers(", ".join(map(str, runs)), tuple(map(str, Level)), frame, notes=notes)
+
+
+def _remark(number: int, noun: str, text: str) -> str:
+    return text.format(plural(number, noun)) if number else ""
 
 
 def rows_of_runs(runs: Sequence[str | Path], dataset: str | None = None) -> list[DatasetRow]:

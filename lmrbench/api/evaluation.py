@@ -33,8 +33,7 @@ def evaluate(
     Args:
         predictions: an iterable of mappings, a DataFrame, a `datasets.Dataset`; a file (.jsonl,
             .json, .parquet); a log of our Inspect task or a folder of logs; a dataset on the Hub,
-            `org/name[@revision]`; or the words `gold`
-            and `masked`.
+            `org/name[@revision]`; or the words `gold` and `masked`.
         out: run folder (default: runs/NAME-HASH from the predictions and the chosen instances).
         sandbox: `auto`, `docker`, `bwrap`, `local`, or the import path `package.module:name` of
             your own; on Ray, `auto` is `docker`. An open `Sandbox` or engine is used and closed.

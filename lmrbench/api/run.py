@@ -62,13 +62,13 @@ class Run:
         return list(RunFolder(self.path).rows())
 
     def to_pandas(self, judge_model: str | None = None) -> "pd.DataFrame":
-        """Return one row per prediction, in order.
+        """Return one row per prediction: result, `reproduced`, `robust` and the `judge`'s category.
 
-        It holds the result, `reproduced`, `robust`, and the `judge`'s category, which is None if
-        the answer was not judged. A run on methods also has `functions_passed`, the share of
-        functions that passed; `choices_read`, the share of altered choices that were read;
-        `choices_settled`, the share of open choices that were settled; and `difficulty`, where rows
-        have one. Shares are None after an infra error, or if there is nothing to count.
+        Rows have the order of the predictions; the category is None if the answer was not judged. A
+        run on methods also has `functions_passed`, the share of functions that passed;
+        `choices_read`, the share of altered choices that were read; `choices_settled`, the share of
+        open choices that were settled; and `difficulty`, where rows have one. Shares are None after
+        an infra error, or if there is nothing to count.
         """
         import pandas as pd
 

@@ -101,7 +101,8 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
 
         Raises:
             InputError: the dataset cannot be read, or an instance, a seed or the isolation is
-                unknown. InfraError: no sandbox works here, or an image or a library is missing.
+                unknown.
+            InfraError: no sandbox works here, or an image or a library is missing.
         """
         arguments: dict[str, Any] = {"instances": instances, "workers": workers, "seeds": seeds}
         checked = _Checked.of(**arguments, timeout_scale=timeout_scale)

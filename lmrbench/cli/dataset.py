@@ -80,37 +80,22 @@ def build(
     """
     from lmrbench_data.dataset.build import write_dataset
 
-    from ..checks.proved import unproved_rows
-
     facts = load_benchmark(benchmark)
     out = out or Path(facts.name)
     configs, drafts = _build_configs(benchmark)
     write_dataset(itertools.chain.from_iterable(built.rows for built in configs), out, facts)
-    listed: list[dict[str, Any]] = []
-    problems: list[Problem] = []
-    option = benchmark_option(benchmark or benchmark_folder())
-    for config, tasks, rows in configs:
-        if rows:
-            check = f"lmrbench dataset check{option} --config {config} --sandbox docker"
-            problems += unproved_rows(rows, tasks, check)
-            content, recordings = dataset_sha256(rows), recordings_sha256(rows)
-            listed.append(
-                {"config": config, "rows": len(rows), "sha256": content, "recordings": recordings}
-            )
+    built = [config for config in configs if config.rows]
+    problems = _unproved_rows(built, benchmark)
+    listed = [config.as_dict() for config in built]
     warnings = [problem.as_dict() for problem in (*drafts, *problems)]
     emit(
         {"folder": str(out), **listed[0], "configs": listed, "problems": warnings},
         as_json,
-        *(f"{out}: {_describe(**config)}" for config in listed),
+        *(f"{out}: {config}" for config in built),
         f"load it with lmr.load({str(out)!r})",
     )
     for line in problem_lines(problems, limit=3):
         print_err(line)
-
-
-def _describe(config: str, rows: int, sha256: str, recordings: str) -> str:
-    hashes = f"content {sha256[:12]}, recordings {recordings[:12]}"
-    return f"{config}: {plural(rows, 'row')}, {hashes}"
 
 
 class _Built(NamedTuple):
@@ -119,6 +104,30 @@ class _Built(NamedTuple):
     config: str
     tasks: list[Task]
     rows: list[DatasetRow]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "config": self.config,
+            "rows": len(self.rows),
+            "sha256": dataset_sha256(self.rows),
+            "recordings": recordings_sha256(self.rows),
+        }
+
+    def __str__(self) -> str:
+        content, recordings = dataset_sha256(self.rows), recordings_sha256(self.rows)
+        hashes = f"content {content[:12]}, recordings {recordings[:12]}"
+        return f"{self.config}: {plural(len(self.rows), 'row')}, {hashes}"
+
+
+def _unproved_rows(built: list[_Built], benchmark: Path | None) -> list[Problem]:
+    from ..checks.proved import unproved_rows
+
+    option = benchmark_option(benchmark or benchmark_folder())
+    problems: list[Problem] = []
+    for config, tasks, rows in built:
+        check = f"lmrbench dataset check{option} --config {config} --sandbox docker"
+        problems += unproved_rows(rows, tasks, check)
+    return problems
 
 
 def _build_configs(benchmark: Path | None) -> tuple[list[_Built], list[Problem]]:
@@ -242,8 +251,12 @@ def check(
         )
         findings = sorted(checked)
     errors = [finding for finding in findings if finding.is_error]
-    lines = problem_lines(findings if verbose else errors)
-    emit([finding.as_dict() for finding in findings], as_json, *lines, ("", check_table(findings)))
+    emit(
+        [finding.as_dict() for finding in findings],
+        as_json,
+        *problem_lines(findings if verbose else errors),
+        ("", check_table(findings)),
+    )
     if errors:
         raise typer.Exit(1)
 
@@ -312,11 +325,10 @@ def private(
         )
     sha256 = dataset_sha256(rows)
     papers = len({row["paper_title"] for row in rows})
-    counts = f"{plural(len(rows), 'row')} from {plural(papers, 'paper')}"
     emit(
         {"folder": str(out), "rows": len(rows), "sha256": sha256, "papers": papers},
         as_json,
-        f"{out}: {counts}, content {sha256[:12]}",
+        f"{out}: {plural(len(rows), 'row')} from {plural(papers, 'paper')}, content {sha256[:12]}",
         f"evaluate with: lmrbench evaluate PREDICTIONS --dataset {out} --config {config}",
     )
 
@@ -360,20 +372,10 @@ def push(
     from lmrbench_data.dataset.publish import plan_push
     from lmrbench_data.dataset.publish import push as carry_out
 
-    from ..checks.proved import unproved
-
     api = open_hub()
     facts = load_benchmark(benchmark)
     configs, _ = _build_configs(benchmark)
-    names: list[str] = []
-    for built in configs:
-        names += unproved(built.tasks, built.rows)
-    if names:
-        option = benchmark_option(benchmark or benchmark_folder())
-        raise InputError(
-            f"{facts.name}: not checked in Docker: {join_names(names, 3)}; "
-            f"run `lmrbench dataset check{option} --sandbox docker`"
-        )
+    _refuse_unproved(configs, facts.name, benchmark)
     plan = plan_push(api, repo, {built.config: built.rows for built in configs}, facts)
     if not as_json:
         _print_plan(plan)
@@ -395,6 +397,20 @@ def push(
         "commit": sha,
     }
     emit(result, as_json)
+
+
+def _refuse_unproved(configs: list[_Built], name: str, benchmark: Path | None) -> None:
+    from ..checks.proved import unproved
+
+    tasks: list[str] = []
+    for built in configs:
+        tasks += unproved(built.tasks, built.rows)
+    if tasks:
+        option = benchmark_option(benchmark or benchmark_folder())
+        raise InputError(
+            f"{name}: not checked in Docker: {join_names(tasks, 3)}; "
+            f"run `lmrbench dataset check{option} --sandbox docker`"
+        )
 
 
 def _print_plan(plan: "PushPlan") -> None:

@@ -45,8 +45,7 @@ def evaluate(
     """
     from ..api import evaluation
 
-    kept = "finished results are kept"
-    with progress_bar("distinct answers", kept=kept) as progress:
+    with progress_bar("distinct answers", kept="finished results are kept") as progress:
         run = evaluation.evaluate(predictions, sandbox=sandbox, progress=progress, **dict(settings))
     print_run(run, as_json)
 

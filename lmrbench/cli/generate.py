@@ -125,19 +125,17 @@ def run(
     if not folder.name.strip("."):
         folder = folder.resolve()
     answers = folder.with_name(f"{folder.name}.jsonl")
-    changes = {"out": answers, "instances": _chosen_instances(settings, evaluation)}
-    settings = settings.model_copy(update=changes)
+    instances = _chosen_instances(settings, evaluation)
+    settings = settings.model_copy(update={"out": answers, "instances": instances})
     evaluation = evaluation.model_copy(update={"workers": sandbox_workers})
     with open_place(sandbox, evaluation) as place:
         run_settings = _checked_run(settings, evaluation, folder, place)
         summary = _sample(settings)
         if not as_json:
             emit({}, as_json, *_text(settings, summary, folder))
-        status = exit_status(summary, "request", kept_in(answers, "answers"))
-        if status:
-            raise typer.Exit(status)
-        kept = "finished results are kept"
-        with progress_bar("distinct answers", kept=kept) as progress:
+        if not summary.complete:
+            raise typer.Exit(exit_status(summary, "request", kept_in(answers, "answers")))
+        with progress_bar("distinct answers", kept="finished results are kept") as progress:
             run = evaluate(answers, sandbox=place, progress=progress, **dict(run_settings))
     print_run(run, as_json)
 

@@ -395,7 +395,7 @@ def test_long_job_without_a_terminal_reports_its_progress(monkeypatch: pytest.Mo
 
 def test_resolving_evaluate_loads_few_modules() -> None:
     program = (
-        "import sys, lmrbench_data as lmr; lmr.evaluate;"
+        "import sys, lmrbench as lmr; lmr.evaluate;"
         "print(*(name for name in sys.modules if name.startswith('lmrbench_')), sep='\\n')"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
