@@ -75,25 +75,14 @@ def run_answers(
     Args:
         bad: rows of the file of annotations that could not be read.
     """
-    import pandas as pd
-
     scores = make_report([Path(run) for run in runs], judge_model=judge_model).scores
     matched = match_labels(annotations, answers_by_key(scores))
     people, split = majorities(matched.labels)
-    rows: list[dict[str, Any]] = []
-    for score in scores:
-        rows += _rows(score, column(score, scores), people)
-    frame = pd.DataFrame(rows)
-    is_graded = frame["outcome"] != Status.INFRA_ERROR
-    for level in Level:
-        reached = [reaches(outcome, level) for outcome in frame["outcome"]]
-        frame[str(level)] = (
-            pd.Series(reached).map({True: "passed", False: "failed"}).where(is_graded)
-        )
-
+    frame = _frame(scores, people)
+    ungraded = int((frame["outcome"] == Status.INFRA_ERROR).sum())
     remarks = [
         _remark(
-            int((~is_graded).sum()),
+            ungraded,
             "answer",
             "Incomplete: {} could not be graded (infra error); `lmrbench evaluate` tries again.",
         ),
@@ -106,6 +95,25 @@ def run_answers(
     ]
     notes = [remark for remark in remarks if remark]
     return Answers(", ".join(map(str, runs)), tuple(map(str, Level)), frame, notes=notes)
+
+
+def _frame(scores: Sequence[ModelScore], people: Mapping[AnswerKey, str]) -> "pd.DataFrame":
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for score in scores:
+        rows += _rows(score, column(score, scores), people)
+    frame = pd.DataFrame(rows)
+    for level in Level:
+        labels = [_test_label(outcome, level) for outcome in frame["outcome"]]
+        frame[str(level)] = labels
+    return frame
+
+
+def _test_label(outcome: str, level: Level) -> str | None:
+    if outcome == Status.INFRA_ERROR:
+        return None
+    return "passed" if reaches(outcome, level) else "failed"
 
 
 def _remark(number: int, noun: str, text: str) -> str:

@@ -80,12 +80,14 @@ def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeS
     rows = rows_of_run(settings)
     only_functions(rows.values(), "the diagnosis of errors")
     run = RunFolder(settings.run)
-    results = {AnswerKey.of(row).question: row for row in run.rows() if has_failed(row)}
+    failed = {AnswerKey.of(row).question: row for row in run.rows() if has_failed(row)}
+    instances = settings.instances or rows
     votes: dict[AnswerKey, Vote] = {}  # equal answers to the same question are one
     for answer in run.require_predictions():
-        key, instance = answer.key.question, answer.instance_id
-        if key in results and instance in (settings.instances or rows):
-            question = functools.partial(build_question, rows[instance], answer, results[key])
+        key = answer.key.question
+        if key in failed and answer.instance_id in instances:
+            row = rows[answer.instance_id]
+            question = functools.partial(build_question, row, answer, failed[key])
             votes.setdefault(key, Vote(key, 0, question))
     with DiagnosisLog.open(settings.run / FILE) as log:
         return Asking(settings, PROMPT, list(votes.values()), log, progress).run()
