@@ -85,9 +85,8 @@ def mutant_lines(tasks: Sequence[Task]) -> list[list[str]]:
 def measure_mutants(tasks: Sequence[Task]) -> None:
     """Evaluate the mutants of all references of functions and methods, and store their numbers."""
     sys.path.append(str(ROOT / "tests"))
-    from mutants import errors, mutants_of
-
     from lmrbench_evaluate.sandbox import open_sandbox
+    from mutants import errors, mutants_of
 
     measured: dict[str, Any] = read_yaml(MUTANTS) if MUTANTS.exists() else {}
     with open_sandbox("auto") as sandbox:
@@ -120,8 +119,9 @@ def page(tasks: Sequence[Task], text: str) -> str:
     for header, lines in tables.items():
         first = f"| {' | '.join(header)} |\n"
         rows = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+        table = first + "|---" * len(header) + "|\n" + rows
         pattern = re.escape(first) + r"(?:\|.*\n)*"
-        text = re.sub(pattern, lambda _, new=first + "|---" * len(header) + "|\n" + rows: new, text)
+        text = re.sub(pattern, table.replace("\\", r"\\"), text)
     return text
 
 

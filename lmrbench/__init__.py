@@ -6,7 +6,8 @@
     run = lmr.evaluate("predictions.jsonl")             # verdicts, in a run folder
     run.to_pandas()
 
-Importing this package is cheap: each name is imported when it is first used. `__init__.pyi` shows their types.
+Importing this package is cheap: each name is imported when it is first used. `__init__.pyi` shows
+their types.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""LMR-Bench as an Inspect task: the samples are our prompts; the scorer is our verdict in our sandbox.
+"""LMR-Bench as an Inspect task: samples are our prompts; the scorer is our verdict and sandbox.
 
 inspect eval lmrbench/lmr_bench --model openai/gpt-4.1 -T setting=full-repo
 """
@@ -18,14 +18,14 @@ from inspect_ai.solver import TaskState, generate
 from lmrbench_data.base.errors import ArgumentError, InfraError, LMRBenchError
 from lmrbench_data.base.text import one_line
 from lmrbench_data.dataset.load import load_rows
-from lmrbench_data.dataset.rows import choose_rows
+from lmrbench_data.dataset.rows import DatasetRow, choose_rows
 from lmrbench_data.loader import Config, dataset_sha256
 from lmrbench_evaluate.predictions.inspect_logs import answer_of, finish_reason, is_unanswered
 from lmrbench_evaluate.predictions.prediction import check_track
 
 from .api.scorer import Scorer
 from .generation.paper_texts import paper_text
-from .generation.prompt import build_prompt, prompt_version
+from .generation.prompt import Prompt, build_prompt, prompt_version
 
 LEVELS = ("reproduced", "robust")
 _METRICS = {level: [mean(), stderr()] for level in LEVELS}
@@ -52,11 +52,12 @@ def lmr_bench(
     Args:
         setting: context for the model: `standard`, `paper-only`, `paper+goal-file`, `full-repo`.
         track: `paper`, or `contract` to also show the contract.
-        paper: form of the paper: `text` (our summary), `pdf-json` (from a PDF in the cache) or `none`.
+        paper: form of the paper: `text` (our summary), `pdf-json` (from a PDF in the cache) or
+            `none`.
         paper_pages: pages of the PDF, such as `1-9`; all by default.
         instances: instance ids, as a list or separated by commas; all by default.
         dataset: `embedded`, a folder, or `org/name[@revision]`.
-        config: configuration of the dataset: `function`, `method`, `counterfactual` or `underspecified`.
+        config: configuration: `function`, `method`, `counterfactual` or `underspecified`.
         sandbox: sandbox for the tests: `auto`, `docker`, `bwrap` or `local`; not Inspect's own.
         workers: number of concurrent sandboxes.
     """
@@ -64,27 +65,16 @@ def lmr_bench(
         check_track(track)
         if workers < 1:
             raise ArgumentError("workers", f"must be at least 1, not {workers}")
-        given = instances.split(",") if isinstance(instances, str) else instances
-        names = [name.strip() for name in given if name.strip()]
+        if isinstance(instances, str):
+            instances = instances.split(",")
+        names = [name.strip() for name in instances if name.strip()]
         rows = choose_rows(load_rows(dataset, config, names), names)
-        prompts = [
-            build_prompt(
-                row, setting=setting, track=track, paper=paper_text(row, paper, paper_pages)
+        samples = []
+        for row in rows:
+            text = paper_text(row, paper, paper_pages)
+            samples.append(
+                _sample(row, build_prompt(row, setting=setting, track=track, paper=text))
             )
-            for row in rows
-        ]
-    samples = []
-    for row, prompt in zip(rows, prompts, strict=True):
-        messages = [
-            _MESSAGES[message["role"]](content=message["content"]) for message in prompt.messages
-        ]
-        # No target: the tests decide, and a log should not contain the answer.
-        metadata = {
-            "category": row["category"],
-            "row_sha256": row["row_sha256"],
-            "prompt_sha256": prompt.sha256,
-        }
-        samples.append(Sample(id=row["instance_id"], input=messages, metadata=metadata))
     return Task(
         dataset=MemoryDataset(samples, name="lmr-bench"),
         solver=generate(),
@@ -101,6 +91,19 @@ def lmr_bench(
     )
 
 
+def _sample(row: DatasetRow, prompt: Prompt) -> Sample:
+    """Return a prompt as a sample without a target: the tests decide, and a log shows no answer."""
+    messages = [
+        _MESSAGES[message["role"]](content=message["content"]) for message in prompt.messages
+    ]
+    metadata = {
+        "category": row["category"],
+        "row_sha256": row["row_sha256"],
+        "prompt_sha256": prompt.sha256,
+    }
+    return Sample(id=row["instance_id"], input=messages, metadata=metadata)
+
+
 @scorer(metrics=_METRICS)
 def verdict(
     track: str = "paper",
@@ -112,8 +115,8 @@ def verdict(
 ) -> InspectScorer:
     """Score an answer as reproduced (every core case passed) and robust (every case passed).
 
-    A sandbox failure, or a prompt that the provider found too long, is an error of the sample, never a verdict;
-    `inspect eval-retry` retries it.
+    A sandbox failure, or a prompt that the provider found too long, is an error of the sample,
+    never a verdict; `inspect eval-retry` retries it.
     """
 
     @functools.cache
@@ -128,18 +131,17 @@ def verdict(
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output
         if is_unanswered(output):
-            raise InfraError(
-                f"the model wrote no answer ({output.stop_reason}: {one_line(output.completion)[:300]})"
-            )
+            text = one_line(output.completion)[:300]
+            raise InfraError(f"the model wrote no answer ({output.stop_reason}: {text})")
         row = {
             "instance_id": str(state.sample_id),
             "model_name_or_path": str(state.model),
+            "track": track,
+            "setting": setting,
+            "metadata": {"finish_reason": finish_reason(output)},
             **answer_of(output),
         }
-        metadata = {"finish_reason": finish_reason(output)}
-        [result] = await opened().ascore(
-            [{**row, "track": track, "setting": setting, "metadata": metadata}]
-        )
+        [result] = await opened().ascore([row])
         if result.reward is None:
             raise InfraError(result.reason)
         return Score(
@@ -156,7 +158,8 @@ def verdict(
     return score
 
 
-# A log names its scorer without the package, and `inspect score` looks for that name; a partial has no package.
+# A log names its scorer without the package, and `inspect score` looks for that name; a partial has
+# no package.
 scorer(metrics=_METRICS, name="verdict")(functools.partial(verdict))
 
 

@@ -1,8 +1,9 @@
-"""The evaluation side of LMR-Bench: prediction rows in, verdicts out.
+"""The evaluate module of LMR-Bench: prediction rows in, verdicts out.
 
-Data flows one way, one package per step: `predictions` (read and check rows) → `rebuild` (answer and masked repository
-to a workspace) → `sandbox` (run it; `runner` is the program inside) → `verdict` (decode, compare, decide). Around this
-core: `runs` (many predictions, one folder), `checks` (record and prove tasks), `judge`, `reports`, `hub`.
+Data flows one way, one package for each step: `predictions` (read and check rows) → `rebuild` (put
+the answer into its masked repository) → `sandbox` (run it; `runner` is the program inside) →
+`verdict` (decode, compare, decide). Around this core: `runs` (many predictions, one folder),
+`judge`, `reports`, `hub`.
 """
 
 import importlib.util

@@ -1,1 +1,1 @@
-"""The analyses of the LMR-BENCH paper and a few more: one module each, on the original's facts or on any runs."""
+"""The LMR-BENCH paper's analyses and a few more: a module each, on published facts or on runs."""

@@ -1,111 +1,118 @@
-"""Count agents' actions by model and by outcome, as in the LMR-BENCH paper's Section 5.1 and Figures 5 and 6.
+"""Count agents' actions by model and outcome: the LMR-BENCH paper's Section 5.1, Figures 5 and 6.
 
-A share is of all actions of a group's sessions together. Its interval is the percentile bootstrap over sessions:
-actions of one session are not independent. Random draws use a fixed seed: equal sessions give equal numbers.
+A share is of all actions of a group's sessions together. Its interval is the percentile bootstrap
+over sessions: actions of one session are not independent. Random draws use a fixed seed: equal
+sessions give equal numbers.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.base.proportions import percent
 from lmrbench_data.base.text import plural
 from lmrbench_data.base.text_table import Table
 
-from .result import Analysis
+from .result import Analysis, by_group
 from .sessions import EXCLUDED, KINDS, Sessions
 
 if TYPE_CHECKING:
     import pandas as pd
 
-ALL = "all"
-PASSED, NOT_PASSED = "passed", "not passed"
-#: Outcome → value of `passed`; None is any.
-OUTCOMES = {ALL: None, PASSED: True, NOT_PASSED: False}
-#: Number of draws of the bootstrap; with fewer sessions, resampling says nothing about new ones.
-DRAWS, MIN_SESSIONS = 2000, 5
+#: Number of draws of the bootstrap.
+DRAWS = 2000
+#: With fewer sessions, resampling says nothing about new ones.
+MIN_SESSIONS = 5
 
 
 def analyse_actions(sessions: Sessions) -> Analysis:
     """Count the shares of the kinds of actions, with their intervals."""
     import pandas as pd
 
-    frame = sessions.frame
-    models = {str(name): rows for name, rows in frame.groupby("model", sort=False)}
-    if len(models) > 1:
-        models[ALL] = frame
     records: list[dict[str, Any]] = []
-    for name, rows in models.items():
-        for outcome, passed in OUTCOMES.items():
-            records += _shares(
-                name, outcome, rows if passed is None else rows[rows["passed"] == passed]
-            )
-    shares = pd.DataFrame(records)
+    for model, rows in by_group(sessions.frame, "model"):
+        records += _shares(model, "all", rows)
+        records += _shares(model, "passed", rows[rows["passed"] == True])  # noqa: E712
+        records += _shares(model, "not passed", rows[rows["passed"] == False])  # noqa: E712
     notes = _notes(sessions)
+    shares = pd.DataFrame(records)
     numbers = {
         "source": sessions.source,
         "passed_means": sessions.outcome,
         "shares": records,
-        "sessions": frame.to_dict("records"),
+        "sessions": sessions.frame.to_dict("records"),
         "notes": notes,
     }
-    return Analysis(
-        "What agents do", [("Shares of actions", _table(shares))], notes, shares, numbers
-    )
+    tables = [("Shares of actions", _table(shares))]
+    return Analysis("What agents do", tables, notes, shares, numbers)
 
 
-def _shares(model: str, outcome: str, frame: "pd.DataFrame") -> Iterator[dict[str, Any]]:
+def _shares(model: str, outcome: str, sessions: "pd.DataFrame") -> Iterator[dict[str, Any]]:
     """Yield a row for each kind; none if there are no sessions."""
-    import numpy as np
-
-    sessions, counts = len(frame), frame[list(KINDS)]
-    sums, drawn = counts.sum(), None
-    if sessions >= MIN_SESSIONS:  # how often each session is drawn, for each draw
-        weights = np.random.default_rng(0).multinomial(
-            sessions, np.full(sessions, 1 / sessions), DRAWS
-        )
-        drawn = weights @ counts.to_numpy(float)
-    for place, kind in enumerate(KINDS) if sessions else ():
-        low, high = (None, None)
-        if drawn is not None:
-            low, high = np.percentile(drawn[:, place] / drawn.sum(axis=1), [2.5, 97.5]).tolist()
-        actions, total = int(sums[kind]), int(sums.sum())
-        names = {"model": model, "outcome": outcome, "kind": kind}
-        numbers = {
-            "sessions": sessions,
+    counts = sessions[list(KINDS)]
+    sums = counts.sum()
+    total = int(sums.sum())
+    for kind, (low, high) in zip(KINDS, _intervals(counts), strict=False):
+        actions = int(sums[kind])
+        yield {
+            "model": model,
+            "outcome": outcome,
+            "kind": kind,
+            "sessions": len(sessions),
             "actions": actions,
             "total": total,
             "share": actions / total,
+            "low": low,
+            "high": high,
         }
-        yield {**names, **numbers, "low": low, "high": high}
+
+
+def _intervals(counts: "pd.DataFrame") -> Iterable[tuple[float | None, float | None]]:
+    """Return the bootstrapped interval of the share of each kind; none for few sessions."""
+    import numpy as np
+
+    sessions = len(counts)
+    if not sessions:
+        return []
+    if sessions < MIN_SESSIONS:
+        return [(None, None)] * len(KINDS)
+    times_drawn = np.random.default_rng(0).multinomial(sessions, [1 / sessions] * sessions, DRAWS)
+    actions = times_drawn @ counts.to_numpy(float)
+    shares = actions / actions.sum(axis=1, keepdims=True)
+    low, high = np.percentile(shares, [2.5, 97.5], axis=0).tolist()
+    return zip(low, high, strict=True)
 
 
 def _table(shares: "pd.DataFrame") -> Table:
     rows = []
-    for (model, outcome), own in shares.groupby(["model", "outcome"], sort=False):
-        sessions, total = own[["sessions", "total"]].iloc[0]
-        cells = [percent(row["share"]) + _bounds(row) for row in own.to_dict("records")]
-        rows.append([str(model), str(outcome), str(sessions), f"{total / sessions:.1f}", *cells])
+    for (model, outcome), kinds in shares.groupby(["model", "outcome"], sort=False):
+        sessions = kinds["sessions"].iloc[0]
+        actions_each = kinds["total"].iloc[0] / sessions
+        cells = [_cell(kind) for kind in kinds.itertuples()]
+        rows.append([model, outcome, str(sessions), f"{actions_each:.1f}", *cells])
     return ["model", "outcome", "sessions", "actions each", *KINDS], rows
+
+
+def _cell(row: Any) -> str:
+    share = percent(row.share)
+    if row.sessions < MIN_SESSIONS:
+        return share
+    return f"{share} ({100 * row.low:.0f}-{100 * row.high:.0f})"
 
 
 def _notes(sessions: Sessions) -> list[str]:
     """Return the method of counting."""
-    frame = sessions.frame
+    excluded = int(sessions.frame[EXCLUDED].sum())
+    passed = sessions.frame["passed"]
     lines = [
-        f"Counted from {sessions.source}. Shares are of all actions of a group; intervals are the 95% "
-        f"bootstrap over sessions, and there is none for fewer than {MIN_SESSIONS}.",
-        "message: messages and thoughts; run: shell and IPython. Excluded, as in the paper's Figure 5: "
-        f"{plural(int(frame[EXCLUDED].sum()), 'other action')} (browsing and the like).",
+        f"Counted from {sessions.source}. Shares are of all actions of a group; intervals are the "
+        f"95% bootstrap over sessions, and there is none for fewer than {MIN_SESSIONS}.",
+        "message: messages and thoughts; run: shell and IPython. Excluded, as in the paper's "
+        f"Figure 5: {plural(excluded, 'other action')} (browsing and the like).",
     ]
-    if frame["passed"].notna().any():
+    if passed.notna().any():
         lines.append(f"Passed is by {sessions.outcome}.")
-    if unknown := int(frame["passed"].isna().sum()):
-        lines.append(
-            f"{plural(unknown, 'session has', 'sessions have')} no result: counted by model only."
-        )
+    unknown = int(passed.isna().sum())
+    if unknown:
+        count = plural(unknown, "session has", "sessions have")
+        lines.append(f"{count} no result: counted by model only.")
     return [*lines, *sessions.notes]
-
-
-def _bounds(row: Mapping[Any, Any]) -> str:
-    has_interval = row["low"] is not None and row["low"] == row["low"]
-    return f" ({100 * row['low']:.0f}-{100 * row['high']:.0f})" if has_interval else ""

@@ -1,4 +1,7 @@
-"""The answers that analyses count, with the verdicts of tests, judge and people: the original's, or those of runs."""
+"""The answers that analyses count, with the verdicts of tests, judge and people.
+
+They are the original's, or those of runs.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +18,9 @@ from lmrbench_evaluate.reports.annotations import Annotation
 from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.reports.score_tables import column
 from lmrbench_evaluate.reports.scores import ModelScore, answers_by_key
-from lmrbench_evaluate.reports.tally import NOT_JUDGED
+from lmrbench_evaluate.reports.tally import NOT_JUDGED, ScoredAnswer
 from lmrbench_evaluate.runs.folder import RunFolder
-from lmrbench_evaluate.verdict.levels import Level, reaches
+from lmrbench_evaluate.verdict.levels import MISSING, Level, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
 from ..original import facts
@@ -29,8 +32,8 @@ if TYPE_CHECKING:
 UNIT_TESTS = "unit tests"
 #: Raters beside the measures of the tests.
 JUDGE, PEOPLE = "judge", "people"
-#: The judge's label of an answer that cannot be judged (missing, malformed, too long): not a category, but the answer
-#: counts in the judge's shares.
+#: The judge's label of an answer that cannot be judged (missing, malformed, too long): not a
+#: category, but the answer counts in the judge's shares.
 NOTHING = "nothing to judge"
 
 
@@ -42,17 +45,18 @@ class Answers:
     measures: tuple[str, ...]
     """Measures of the tests, the leading one first."""
     frame: "pd.DataFrame"
-    """One row for each answer: group (its row in tables: the model, with setting, track and run where there are
-    several), instance_id, paper (its number in the original's data), is_there (False for an answer that the run lacks),
-    and the label of each rater: `passed` or `failed` by the measures, a category or `NOTHING` by the judge, the
-    category that most people gave; none without a verdict."""
+    """One row for each answer: group (its row in tables: the model, with setting, track and run
+    where there are several), instance_id, paper (only in the original's data, its number), is_there
+    (False for an answer that the run lacks), and the label of each rater: `passed` or `failed` by
+    the measures, a category or `NOTHING` by the judge, the category that most people gave; none
+    without a verdict."""
     is_original: bool = False
     notes: Sequence[str] = ()
     """Remarks on the source of the answers."""
 
 
 def original_answers() -> Answers:
-    """Return the 168 answers of the original's evaluation (labels.csv): 28 tasks, 3 models, 2 settings."""
+    """Return the 168 answers of the original (labels.csv): 28 tasks, 3 models, 2 settings."""
     frame = facts.labels().rename(columns={"unit_test": UNIT_TESTS, "human": PEOPLE})
     frame["group"] = frame["model"] + ", " + frame["setting"]
     frame[UNIT_TESTS] = frame[UNIT_TESTS].map({"pass": "passed", "fail": "failed"})
@@ -66,38 +70,62 @@ def run_answers(
     annotations: Sequence[Annotation] = (),
     bad: Sequence[BadRow] = (),
 ) -> Answers:
-    """Return the answers of run folders; an instance without an answer counts as one that passed nothing.
+    """Return the answers of run folders; an instance without an answer has passed nothing.
 
     Args:
         bad: rows of the file of annotations that could not be read.
     """
-    import pandas as pd
-
-    report = make_report([Path(run) for run in runs], judge_model=judge_model)
-    scores = report.scores
+    scores = make_report([Path(run) for run in runs], judge_model=judge_model).scores
     matched = match_labels(annotations, answers_by_key(scores))
     people, split = majorities(matched.labels)
-    frame = pd.DataFrame(
-        [row for score in scores for row in _rows(score, column(score, scores), people)]
-    )
-    ungraded = int(frame[Level.REPRODUCED].isna().sum())
+    frame = _frame(scores, people)
+    ungraded = int((frame["outcome"] == Status.INFRA_ERROR).sum())
     remarks = [
-        (
+        _remark(
             ungraded,
             "answer",
             "Incomplete: {} could not be graded (infra error); `lmrbench evaluate` tries again.",
         ),
-        (len(split), "answer", "People are split evenly on {}, left out of what they say."),
-        (len(matched.unknown), "label", "{} of answers that these runs do not have: left out."),
-        (matched.ambiguous, "label", "{} that may mean several answers: left out."),
-        (len(bad), "row", "{} of labels could not be read: left out."),
+        _remark(len(split), "answer", "People are split evenly on {}, left out of what they say."),
+        _remark(
+            len(matched.unknown), "label", "{} of answers that these runs do not have: left out."
+        ),
+        _remark(matched.ambiguous, "label", "{} that may mean several answers: left out."),
+        _remark(len(bad), "row", "{} of labels could not be read: left out."),
     ]
-    notes = [text.format(plural(number, noun)) for number, noun, text in remarks if number]
+    notes = [remark for remark in remarks if remark]
     return Answers(", ".join(map(str, runs)), tuple(map(str, Level)), frame, notes=notes)
 
 
+def _frame(scores: Sequence[ModelScore], people: Mapping[AnswerKey, str]) -> "pd.DataFrame":
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for score in scores:
+        rows += _rows(score, column(score, scores), people)
+    frame = pd.DataFrame(rows)
+    for level in Level:
+        labels = [_test_label(outcome, level) for outcome in frame["outcome"]]
+        frame[str(level)] = labels
+    return frame
+
+
+def _test_label(outcome: str, level: Level) -> str | None:
+    if outcome == Status.INFRA_ERROR:
+        return None
+    return "passed" if reaches(outcome, level) else "failed"
+
+
+def _remark(number: int, noun: str, text: str) -> str:
+    return text.format(plural(number, noun)) if number else ""
+
+
 def rows_of_runs(runs: Sequence[str | Path], dataset: str | None = None) -> list[DatasetRow]:
-    """Return the rows that some runs were evaluated on; `dataset` says where they are now, if they have moved."""
+    """Return the rows that some runs were evaluated on.
+
+    Args:
+        dataset: the place of the dataset, if it has moved.
+    """
     rows = list(RunFolder(Path(runs[0])).dataset_rows(dataset).values())
     for run in runs[1:]:
         RunFolder(Path(run)).dataset_rows(rows=rows)
@@ -107,28 +135,31 @@ def rows_of_runs(runs: Sequence[str | Path], dataset: str | None = None) -> list
 def _rows(
     score: ModelScore, group: str, people: Mapping[AnswerKey, str]
 ) -> Iterator[dict[str, Any]]:
+    """Yield the answers of a model, and a row for each that is missing.
+
+    Every instance weighs the same, as in the report.
+    """
     for instance in sorted(score.scope):
-        row = {"group": group, "instance_id": instance, "paper": None, "is_there": True}
+        missing = {
+            "group": group,
+            "instance_id": instance,
+            "is_there": False,
+            "outcome": MISSING,
+            JUDGE: NOTHING,
+            PEOPLE: None,
+        }
         answers = score.answers.get(instance, [])
         for answer in answers:
-            infra = answer.status == Status.INFRA_ERROR
-            for level in Level:
-                row[str(level)] = (
-                    None if infra else "passed" if reaches(answer.outcome, level) else "failed"
-                )
-            judged = answer.judged or ""
-            empty = judged.startswith(NOT_JUDGED) or (
-                answer.status == Status.MALFORMED and not judged
-            )
-            row[JUDGE] = judged if judged in BEST_FIRST else NOTHING if empty else None
-            yield {**row, PEOPLE: people.get(AnswerKey(instance, *score.key, answer.sample))}
-        for _ in range(
-            len(answers), score.samples
-        ):  # every instance weighs the same, as in the report
-            yield {
-                **row,
-                **dict.fromkeys(map(str, Level), "failed"),
-                JUDGE: NOTHING,
-                PEOPLE: None,
-                "is_there": False,
-            }
+            label = people.get(AnswerKey(instance, *score.key, answer.sample))
+            row = {"outcome": answer.outcome, JUDGE: _judge_label(answer), PEOPLE: label}
+            yield {**missing, "is_there": True, **row}
+        for _ in range(len(answers), score.samples):
+            yield missing
+
+
+def _judge_label(answer: ScoredAnswer) -> str | None:
+    if answer.judged is None:
+        return NOTHING if answer.status == Status.MALFORMED else None
+    if answer.judged.startswith(NOT_JUDGED):
+        return NOTHING
+    return answer.judged if answer.judged in BEST_FIRST else None

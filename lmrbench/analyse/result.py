@@ -1,7 +1,7 @@
-"""The result of an analysis: tables and notes for people, records for machines, and files of both."""
+"""The result of an analysis: tables and notes for people, records for machines, files of both."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,9 @@ from lmrbench_data.base.text_table import Table, csv_cell, escape, markdown_tabl
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: The name of all groups together.
+ALL = "all"
 
 
 @dataclass(frozen=True)
@@ -58,3 +61,11 @@ def check_name(path: Path) -> None:
     """Check the ending of a name, also before the work begins."""
     if path.suffix not in (".md", ".csv", ".json"):
         raise ArgumentError("out", f"{path}: must end in .md, .csv or .json")
+
+
+def by_group(frame: "pd.DataFrame", column: str) -> "Iterator[tuple[str, pd.DataFrame]]":
+    """Yield the name and rows of each group, and of all if there are several."""
+    groups = frame.groupby(column, sort=False)
+    yield from groups
+    if len(groups) > 1:
+        yield ALL, frame

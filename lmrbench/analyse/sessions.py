@@ -1,15 +1,14 @@
-"""Agents' sessions as counts of their actions, with their outcome: the original's, or those of runs.
+"""Agents' sessions as counts of their actions, with outcomes: the original's, or those of runs.
 
-The five kinds are those of the LMR-BENCH paper's Figure 5, mapped as in its Appendix F: edit; finish; message
-(messages and thoughts); read; run (shell and IPython). Browsing and the like, which it excludes, is counted apart.
-OpenHands' actions are mapped by their tools. mini-swe-agent has one tool, the shell: a command is split at `;`, `&&`,
-`||`, `|` and line ends. It is `finish` if it prints mini-swe-agent's final marker, else the first of these that fits a
-part: `edit`, it writes a file (a redirection or `tee`, not below /dev or /tmp, a program that changes files, or Python
-code in the command that writes one); `run`, any other program; `read`, no change.
+The five kinds are those of the LMR-BENCH paper's Figure 5, mapped as in its Appendix F: edit;
+finish; message (messages and thoughts); read; run (shell and IPython). Browsing and the like, which
+it excludes, is counted apart. OpenHands' actions are mapped by their tools. mini-swe-agent has one
+tool, the shell: a command is split at `;`, `&&`, `||`, `|` and line ends. It is `finish` if it
+prints mini-swe-agent's final marker, else the first of these that fits a part: `edit`, it writes a
+file (a redirection or `tee`, not below /dev or /tmp, a program that changes files, or Python code
+in the command that writes one); `run`, any other program; `read`, no change.
 """
 
-import itertools
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.text import plural, split_text
+from lmrbench_data.base.files import read_regular
+from lmrbench_data.base.jsonl import parse_row
+from lmrbench_data.base.names import child_path
+from lmrbench_data.base.text import plural
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_evaluate.predictions.prediction import AnswerKey
 from lmrbench_evaluate.runs.folder import RunFolder
@@ -57,10 +59,11 @@ _WRITERS = _words(
 )
 _READERS = _words(
     """
-    cat head tail less more nl tac grep egrep fgrep rg ag find fd ls tree wc stat file du df pwd cd echo printf awk sed
-    cut sort uniq tr diff cmp comm column jq which type whereis env printenv export set id whoami uname date basename
-    dirname realpath readlink true false : test [ sleep hexdump xxd od strings md5sum sha256sum seq paste fold hostname
-    nproc free history man help ulimit read tee git
+    cat head tail less more nl tac grep egrep fgrep rg ag find fd ls tree wc stat file du df pwd cd
+    echo printf awk sed cut sort uniq tr diff cmp comm column jq which type whereis env printenv
+    export set id whoami uname date basename dirname realpath readlink true false : test [ sleep
+    hexdump xxd od strings md5sum sha256sum seq paste fold hostname nproc free history man help
+    ulimit read tee git
     """
 )
 _GIT_WRITES = _words(
@@ -99,8 +102,9 @@ class Sessions:
     outcome: str
     """The criterion for `passed`."""
     frame: "pd.DataFrame"
-    """One row for each session: model (in runs with the agent's name), session (instance and sample; in the original
-    the paper, all of whose functions it works on), passed (True, False or None) and the number of actions by kind."""
+    """One row for each session: model (in runs with the agent's name), session (instance and
+    sample; in the original the paper, all of whose functions it works on), passed (True, False or
+    None) and the number of actions by kind."""
     notes: Sequence[str] = ()
 
 
@@ -108,109 +112,109 @@ def original_sessions() -> Sessions:
     """Return the 66 named sessions of OpenHands that the original published (actions.csv)."""
     frame = facts.sessions()
     frame["session"] = frame["paper"].astype(str)
-    note = "A session works on all functions of its paper, and has passed if the unit tests of all of them passed."
-    source = "the original's sessions of OpenHands (actions.csv)"
-    return Sessions(
-        source, "unit tests", frame[["model", "session", "passed", *KINDS, EXCLUDED]], [note]
+    frame = frame[["model", "session", "passed", *KINDS, EXCLUDED]]
+    note = (
+        "A session works on all functions of its paper, and has passed if the unit tests of all of "
+        "them passed."
     )
+    source = "the original's sessions of OpenHands (actions.csv)"
+    return Sessions(source, "unit tests", frame, [note])
 
 
 def run_sessions(runs: Sequence[str | Path], level: Level = Level.REPRODUCED) -> Sessions:
-    """Return the sessions of the agents whose answers some runs evaluated; those that reach the level have passed.
+    """Return the sessions of agents whose answers some runs evaluated.
 
     The trajectories are beside the predictions, where `lmrbench agent run` wrote them.
+
+    Args:
+        level: the level that a session must reach to have passed.
     """
     import pandas as pd
 
-    answers: dict[AnswerKey, dict[str, Any] | None] = {}
-    for run in map(RunFolder, map(Path, runs)):
-        folder = Path(str(run.facts.get("predictions"))).resolve().parent / TRAJECTORIES
-        for row in run.rows():
+    sessions: dict[AnswerKey, dict[str, Any] | None] = {}
+    for run in runs:
+        folder = RunFolder(Path(run))
+        trajectories = Path(str(folder.facts.get("predictions"))).resolve().parent / TRAJECTORIES
+        for row in folder.rows():
             if row["setting"].startswith(AGENT):
-                answers[AnswerKey.of(row).row] = _session(row, folder, level)
-    where, rows = ", ".join(map(str, runs)), [session for session in answers.values() if session]
-    if not answers:
+                sessions[AnswerKey.of(row).row] = _session(row, trajectories, level)
+    source = ", ".join(map(str, runs))
+    if not sessions:
         raise InputError(
-            f"{where}: holds no answer of an agent; evaluate what `lmrbench agent run` wrote"
+            f"{source}: holds no answer of an agent; evaluate what `lmrbench agent run` wrote"
         )
+    rows = [session for session in sessions.values() if session]
     if not rows:
         raise InputError(
-            f"{where}: no session of an agent found for {plural(len(answers), 'answer')} of agents; trajectories stand "
-            "beside the predictions that were evaluated"
+            f"{source}: no session of an agent found for {plural(len(sessions), 'answer')} of "
+            "agents; trajectories stand beside the predictions that were evaluated"
         )
-    left_out = plural(len(answers) - len(rows), "answer")
-    notes = (
-        [f"Left out: {left_out} without a trajectory of a known format."]
-        if len(answers) > len(rows)
-        else []
-    )
-    return Sessions(where, str(level), pd.DataFrame(rows), notes)
+    notes = []
+    if len(rows) < len(sessions):
+        left_out = plural(len(sessions) - len(rows), "answer")
+        notes.append(f"Left out: {left_out} without a trajectory of a known format.")
+    return Sessions(source, str(level), pd.DataFrame(rows), notes)
 
 
-def _session(row: ResultRow, folder: Path, level: Level) -> dict[str, Any] | None:
+def _session(row: ResultRow, trajectories: Path, level: Level) -> dict[str, Any] | None:
     """Return the row of an answer's session; None without a known trajectory."""
     name = f"{row['instance_id']}-{row['sample']}"
-    # A stranger's run may contain any name of an instance.
-    actions = (
-        count_actions(folder / name)
-        if "/" not in name and not name.startswith(".")
-        else Counter[str]()
-    )
+    try:
+        actions = count_actions(child_path(trajectories, name))
+    except ValueError:  # a stranger's run may contain any name of an instance
+        return None
     if not any(actions[kind] for kind in KINDS):
         return None
-    reached = reaches(outcome(row["status"], row["core_status"]), level)
-    return {
-        "model": f"{row['model_name_or_path']}, {row['setting'].removeprefix(AGENT)}",
-        "session": name,
-        "passed": None if row["status"] == Status.INFRA_ERROR else reached,
-        **{kind: actions[kind] for kind in (*KINDS, EXCLUDED)},
-    }
+    passed: bool | None = None
+    if row["status"] != Status.INFRA_ERROR:
+        passed = reaches(outcome(row["status"], row["core_status"]), level)
+    agent = row["setting"].removeprefix(AGENT)
+    names = {"model": f"{row['model_name_or_path']}, {agent}", "session": name, "passed": passed}
+    return names | {kind: actions[kind] for kind in (*KINDS, EXCLUDED)}
 
 
-# --- records of agents ------------------------------------------------------------------------------------------------
+# --- records of agents ----------------------------------------------------------------------------
 
 
 def count_actions(folder: Path) -> Counter[str]:
-    """Count the actions of the session that a folder holds, by kind and `EXCLUDED`; none without a known record."""
+    """Count the actions of the session in a folder by kind; none without a known record."""
     counts: Counter[str] = Counter()
-    for path in sorted((*folder.rglob("*.json"), *folder.rglob("*.jsonl"))):
-        for value in _values(path):
-            if isinstance(value.get("messages"), list):
-                counts.update(
-                    kind for message in value["messages"] for kind in _of_message(message)
-                )
+    for path in sorted([*folder.rglob("*.json"), *folder.rglob("*.jsonl")]):
+        for value in _objects(path):
+            messages = value.get("messages")
+            if isinstance(messages, list):
+                for message in messages:
+                    counts.update(_of_message(message))
             elif "kind" in value and "source" in value:
                 counts.update(_of_event(value))
     return counts
 
 
-def _values(path: Path) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of a file; none if it is not JSON."""
+def _objects(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the JSON objects of a file; the line at which an agent was killed is none."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            return
-        text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError):
+        data = read_regular(path, MAX_BYTES)
+    except OSError:
         return
-    for part in split_text(text) if path.suffix == ".jsonl" else [text]:
-        try:
-            value = json.loads(part)
-        except (ValueError, RecursionError):  # not JSON, or the line at which the agent was killed
-            continue
-        if isinstance(value, dict):
+    texts = data.split(b"\n") if path.suffix == ".jsonl" else [data]
+    for text in texts:
+        value = parse_row(text, {})
+        if value is not None:
             yield value
 
 
 def _of_message(message: Any) -> Iterator[str]:
-    """Yield the actions of one message of mini-swe-agent: each command; a message if there is none."""
+    """Yield the actions of a message of mini-swe-agent: each command, or the message itself."""
     if not isinstance(message, dict) or message.get("role") != "assistant":
         return
     extra = message.get("extra")
     actions = extra.get("actions") if isinstance(extra, dict) else None
-    commands = [action.get("command") for action in actions or () if isinstance(action, dict)]
-    yield from (kind_of(command) for command in commands if isinstance(command, str))
-    if not commands:
+    if not actions:
         yield "message"
+        return
+    for action in actions:
+        if isinstance(action, dict) and isinstance(action.get("command"), str):
+            yield kind_of(action["command"])
 
 
 def _of_event(event: Mapping[str, Any]) -> Iterator[str]:
@@ -226,9 +230,12 @@ def _of_event(event: Mapping[str, Any]) -> Iterator[str]:
 
 def _of_tool(tool: str, action: Mapping[str, Any]) -> str:
     for name in (tool.lower(), str(action.get("kind", "")).lower()):
-        kind = next((kind for word, kind in _TOOL_WORDS.items() if word in name), None)
-        if kind and "brows" not in name:
-            return "read" if kind == "edit" and action.get("command") == "view" else kind
+        if "brows" in name:
+            continue
+        for word, kind in _TOOL_WORDS.items():
+            if word in name:
+                is_view = kind == "edit" and action.get("command") == "view"
+                return "read" if is_view else kind
     return EXCLUDED
 
 
@@ -242,22 +249,31 @@ def kind_of(command: str) -> str:
     if ">" in text or (is_code and _PYTHON_WRITES.search(command)):
         return "edit"
     kinds = {_kind(part.split()) for part in re.split(r"[;&|\n]+", text)}
-    return next((kind for kind in ("edit", "run", "read") if kind in kinds), "run")
+    for kind in ("edit", "run", "read"):
+        if kind in kinds:
+            return kind
+    return "run"
 
 
 def _kind(words: list[str]) -> str | None:
     """Classify a simple command; None if there is no program."""
-    words = list(itertools.dropwhile(lambda word: word in _PREFIXES or _BEFORE.match(word), words))
-    if not words or words[0] in _BLOCKS:  # the body of a loop or branch is a part of its own
+    while words and (words[0] in _PREFIXES or _BEFORE.match(words[0])):
+        words = words[1:]
+    if not words or words[0] in _BLOCKS:  # the body of a loop or branch is another part
         return None
-    name, rest = words[0].lstrip("({").rpartition("/")[2], words[1:]
-    target = next((word for word in rest if not word.startswith("-")), "")
-    writes = {
-        "tee": not target.startswith(("/dev/", "/tmp/")),
-        "find": "-delete" in rest,
-        "git": target in _GIT_WRITES,
-        **dict.fromkeys(("sed", "perl"), any(map(_IN_PLACE.match, rest))),
-    }
-    if name in _WRITERS or writes.get(name):
+    program = words[0].lstrip("({").rpartition("/")[2]
+    if program in _WRITERS or _writes(program, words[1:]):
         return "edit"
-    return "read" if name in _READERS else "run"
+    return "read" if program in _READERS else "run"
+
+
+def _writes(program: str, arguments: list[str]) -> bool:
+    """Return whether a program that may read or write gets arguments with which it writes."""
+    target = next((word for word in arguments if not word.startswith("-")), "")
+    if program == "tee":
+        return not target.startswith(("/dev/", "/tmp/"))
+    if program == "git":
+        return target in _GIT_WRITES
+    if program == "find":
+        return "-delete" in arguments
+    return program in ("sed", "perl") and any(map(_IN_PLACE.match, arguments))

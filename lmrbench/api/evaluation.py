@@ -1,6 +1,5 @@
 """Evaluate predictions of any kind."""
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -26,35 +25,33 @@ def evaluate(
     progress: Progress | None = None,
     **settings: Any,
 ) -> Run:
-    """Evaluate predictions: rebuild repositories, run tests in a sandbox, compare outputs outside it, write results.
+    """Evaluate predictions: rebuild repositories, run tests in a sandbox, write results.
 
-    Repeat the call to resume. Rows keep the order of the predictions. Instances without a prediction count as not
-    passed; choose `instances` to leave them out.
+    Repeat the call to resume. Rows keep the order of the predictions. Instances without a
+    prediction count as not passed; choose `instances` to leave them out.
 
     Args:
-        predictions: an iterable of mappings, a DataFrame, a `datasets.Dataset`; a file (.jsonl, .json, .parquet); a log
-            of our Inspect task or a folder of logs; a dataset on the Hub, `org/name[@revision]`; or the words `gold`
-            and `masked`.
+        predictions: an iterable of mappings, a DataFrame, a `datasets.Dataset`; a file (.jsonl,
+            .json, .parquet); a log of our Inspect task or a folder of logs; a dataset on the Hub,
+            `org/name[@revision]`; or the words `gold` and `masked`.
         out: run folder (default: runs/NAME-HASH from the predictions and the chosen instances).
-        sandbox: `auto`, `docker`, `bwrap`, `local`, or the import path `package.module:name` of your own; on Ray,
-            `auto` is `docker`. An open `Sandbox` or engine is used and closed.
+        sandbox: `auto`, `docker`, `bwrap`, `local`, or the import path `package.module:name` of
+            your own; on Ray, `auto` is `docker`. An open `Sandbox` or engine is used and closed.
         progress: receives each verdict.
-        settings: `instances`, `workers` and the other fields of `RunSettings`, as `lmrbench evaluate --help` describes
-            them.
+        settings: `instances`, `workers` and the other fields of `RunSettings`, as `lmrbench
+            evaluate --help` describes them.
 
     Raises:
-        InputError: arguments, predictions or dataset are wrong, or `out` holds another run, or answers that the
-            predictions lack or change and `replace` is false.
+        InputError: arguments, predictions or dataset are wrong, or `out` holds another run, or
+            answers that the predictions lack or change and `replace` is false.
         InfraError: no sandbox, no image, or no cluster.
     """
-    chosen = RunSettings.of(**dict(settings, out=out))
+    chosen = RunSettings.of(**settings, out=out)
     check_source(predictions)
-    with ExitStack() as stack:
-        source = predictions  # one that can be read twice
-        if not isinstance(source, str | Path):
-            source = [row for _, row in raw_rows(source)]
-        place = open_place(sandbox, chosen)
-        stack.enter_context(place)
+    source = predictions
+    if not isinstance(source, str | Path):  # what may be read only once
+        source = [row for _, row in raw_rows(source)]
+    with open_place(sandbox, chosen) as place:
         rows = load_rows(chosen.dataset, chosen.config)
         check_config(chosen.instances, rows, chosen.dataset)
         summary = evaluate_predictions(source, chosen, rows, place, progress)

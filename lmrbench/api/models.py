@@ -48,10 +48,11 @@ def generate(
 def run_agent(
     agent: str, model: str, out: str | Path, *, progress: Progress | None = None, **settings: Any
 ) -> agent_runs.AgentSummary:
-    """Run an agent on each instance, in a container without a network, and keep its changes as predictions.
+    """Run an agent on each instance, in a container without a network; write predictions.
 
-    Rows go to `out`/predictions.jsonl one by one, records of the agent to `out`/trajectories. The key is OPENAI_API_KEY
-    and stays outside the container, which reaches the model and nothing else. Repeat the call to resume. Needs Docker.
+    Rows go to `out`/predictions.jsonl one by one, records of the agent to `out`/trajectories. The
+    key is OPENAI_API_KEY and stays outside the container, which reaches the model and nothing else.
+    Repeat the call to resume. Needs Docker.
 
     Args:
         agent: `mini-swe-agent`, `openhands`, or a command that runs in the container.
@@ -62,8 +63,8 @@ def run_agent(
             `lmrbench agent run --help` describes them.
 
     Raises:
-        InputError: a wrong argument, an agent that is not installed or has no image, or `out` holds rows of another
-            agent.
+        InputError: a wrong argument, an agent that is not installed or has no image, or `out` holds
+            rows of another agent.
         InfraError: there is no Docker, or no image of the tasks.
     """
     chosen = AgentSettings.of(**dict(settings, agent=agent, model=model, out=out))
@@ -76,17 +77,17 @@ def run_agent(
 def judge(
     run: Run | str | Path, model: str, *, progress: Progress | None = None, **settings: Any
 ) -> Run:
-    """Have a language model judge the answers of a run: completely correct, subtle errors, or wrong logic.
+    """Have a language model judge a run: completely correct, subtle errors, or wrong logic.
 
-    The key is OPENAI_API_KEY. Judgements are added to the run folder one by one; repeat the call to resume. Works
-    inside a notebook's event loop.
+    The key is OPENAI_API_KEY. Judgements are added to the run folder one by one; repeat the call to
+    resume. Works inside a notebook's event loop.
 
     Args:
         run: run of `evaluate`, or its folder.
         model: model name, as its server knows it.
         progress: receives each vote.
-        settings: `base_url`, `votes` and the other fields of `JudgeSettings`, as `lmrbench judge --help` describes
-            them.
+        settings: `base_url`, `votes` and the other fields of `JudgeSettings`, as `lmrbench judge
+            --help` describes them.
 
     Raises:
         InputError: no run, another dataset, or a key or model that the server does not know.

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from lmrbench_evaluate.judge.asking import JudgeSummary
     from lmrbench_evaluate.reports.report import Report
+    from lmrbench_evaluate.reports.tally import ScoredAnswer
 
 MAX_NAMED = 20
 _log = logging.getLogger(__name__)
@@ -30,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class Run:
-    """A run folder: results of predictions, and judgements if the run was judged; accepted wherever a path is."""
+    """A run folder: results, and judgements if it was judged; accepted wherever a path is."""
 
     path: Path
     summary: RunSummary | None = None
@@ -61,12 +62,13 @@ class Run:
         return list(RunFolder(self.path).rows())
 
     def to_pandas(self, judge_model: str | None = None) -> "pd.DataFrame":
-        """Return one row per prediction, in order: its result, `reproduced`, `robust`, and the `judge`'s category.
+        """Return one row per prediction: result, `reproduced`, `robust` and the `judge`'s category.
 
-        The category is None if the answer was not judged. A run on methods also has `functions_passed`, the share of
-        functions that passed; `choices_read`, the share of altered choices that were read; `choices_settled`, the share
-        of open choices that were settled; and `difficulty`, where rows have one. Shares are None after an infra error,
-        or if there is nothing to count.
+        Rows have the order of the predictions; the category is None if the answer was not judged. A
+        run on methods also has `functions_passed`, the share of functions that passed;
+        `choices_read`, the share of altered choices that were read; `choices_settled`, the share of
+        open choices that were settled; and `difficulty`, where rows have one. Shares are None after
+        an infra error, or if there is nothing to count.
         """
         import pandas as pd
 
@@ -74,25 +76,20 @@ class Run:
         from lmrbench_evaluate.predictions.prediction import AnswerKey
         from lmrbench_evaluate.reports.tally import ScoredAnswer
 
-        judgements, facts, records = read_judgements(self.path, judge_model), self.facts, []
+        facts = self.facts
+        judgements = read_judgements(self.path, judge_model)
+        records = []
         for row in self.results():
             judgement = judgements.get(AnswerKey.of(row).question)
             answer = ScoredAnswer.of(row, judgement)
-            record: dict[str, Any] = {
-                **row,
-                **{str(level): reaches(answer.outcome, level) for level in Level},
-            }
+            record: dict[str, Any] = dict(row)
+            for level in Level:
+                record[str(level)] = reaches(answer.outcome, level)
             record["judge"] = str(judgement.category) if judgement and judgement.category else None
             if facts["difficulties"]:
                 record["difficulty"] = facts["difficulties"].get(row["instance_id"])
             if facts["config"] != FUNCTION:
-                graded = row["status"] != Status.INFRA_ERROR
-                for name, parts in {
-                    "functions_passed": answer.functions,
-                    "choices_read": [reading == STATED for reading in answer.readings],
-                    "choices_settled": [choice.is_settled for choice in answer.settled],
-                }.items():
-                    record[name] = Share.of(parts).value if graded else None
+                record |= _method_shares(answer)
             records.append(record)
         return pd.DataFrame(records)
 
@@ -105,6 +102,18 @@ class Run:
     def _repr_markdown_(self) -> str:
         """Return the Markdown that a notebook shows."""
         return self.report().to_markdown()
+
+
+def _method_shares(answer: "ScoredAnswer") -> dict[str, float | None]:
+    """Return the shares of an answer to a method; None after an infra error."""
+    parts = {
+        "functions_passed": answer.functions,
+        "choices_read": [reading == STATED for reading in answer.readings],
+        "choices_settled": [choice.is_settled for choice in answer.settled],
+    }
+    if answer.status == Status.INFRA_ERROR:
+        return dict.fromkeys(parts)
+    return {name: Share.of(passed).value for name, passed in parts.items()}
 
 
 def open_run(path: str | Path) -> Run:
@@ -120,9 +129,9 @@ def open_run(path: str | Path) -> Run:
 
 def write_report(run: Run) -> None:
     """Write report.md and report.json of a run into its folder."""
-    made = run.report()
-    made.save(run.path / "report.md", replace=True)
-    made.save(run.path / "report.json", replace=True)
+    report = run.report()
+    for name in ("report.md", "report.json"):
+        report.save(run.path / name, replace=True)
 
 
 def log_bad_rows(bad: Sequence[BadRow], where: str = "") -> None:
@@ -130,15 +139,14 @@ def log_bad_rows(bad: Sequence[BadRow], where: str = "") -> None:
     for row in bad[:MAX_NAMED]:
         _log.warning("bad row: %s", row)
     if len(bad) > MAX_NAMED:
-        _log.warning(
-            "%s%s", plural(len(bad) - MAX_NAMED, "more bad row"), where and f"; see {where}"
-        )
+        more = plural(len(bad) - MAX_NAMED, "more bad row")
+        _log.warning("%s%s", more, f"; see {where}" if where else "")
 
 
 def report(
     *runs: Run | str | Path, judge_model: str | None = None, labels: str | Path | None = None
 ) -> "Report":
-    """Compare runs: reproduced and robust by model, category and instance; a paired test for each pair of models.
+    """Compare runs by model, category and instance, with a paired test for each pair of models.
 
     Args:
         judge_model: the judge whose judgements count (default: the last one).
@@ -152,7 +160,7 @@ def report(
 
     if not runs:
         raise InputError("report: needs at least one run")
-    paths = list(map(Path, runs))
     annotations, bad = read_annotations(Path(labels)) if labels is not None else (None, [])
     log_bad_rows(bad)
+    paths = [Path(run) for run in runs]
     return make_report(paths, judge_model=judge_model, annotations=annotations, bad_annotations=bad)

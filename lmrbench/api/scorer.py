@@ -37,17 +37,20 @@ class Score:
 
     instance_id: str
     reward: float | None
-    """Share of the core cases that passed, from 0 to 1. None if the machinery failed: leave the answer out."""
+    """Share of the core cases that passed, from 0 to 1.
+
+    None if the machinery failed: leave the answer out.
+    """
     reproduced: bool
     """Whether every core case passed."""
     robust: bool
     """Whether every case passed."""
     status: str
-    """The worst of the core cases: passed, failed, error, timeout, oom, malformed or infra_error."""
+    """The worst core case: passed, failed, error, timeout, oom, malformed or infra_error."""
     reason: str = ""
-    """One line on the first case that did not pass, core cases first, such as the first difference of its output."""
+    """One line on the first case that did not pass, core cases first, such as a difference."""
     choices: Mapping[str, str] = field(default_factory=dict)
-    """Option that the answer implements for each choice of an altered paper; empty text if it is none of them."""
+    """Option that the answer implements for each choice of an altered paper; empty for none."""
 
 
 class _Checked(Settings):
@@ -60,14 +63,15 @@ class _Checked(Settings):
 
 
 class Scorer(contextlib.AbstractContextManager["Scorer"]):
-    """Scores answers with libraries loaded once; a context manager, safe to use from several threads.
+    """Scores answers with libraries loaded once; a context manager, safe in several threads.
 
     It belongs to the process that made it: a worker process makes its own.
 
         with lmr.Scorer(instances=["dpo-preference-loss"], workers=2) as scorer:
             [score] = scorer.score([{"instance_id": "dpo-preference-loss", "function": answer}])
 
-    Equal answers of a call are run once. A zygote that dies is replaced, and its answer is run again.
+    Equal answers of a call are run once. A zygote that dies is replaced, and its answer is run
+    again.
     """
 
     def __init__(
@@ -89,14 +93,15 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             config: configuration of the dataset.
             instances: instances to score (default: all).
             workers: number of answers that run at a time.
-            isolation: `shared`: a sandbox runs many answers, and all cases of an answer share a process; `container`:
-                each answer has a sandbox, and each case a process.
+            isolation: `shared`: a sandbox runs many answers, and all cases of an answer share a
+                process; `container`: each answer has a sandbox, and each case a process.
             sandbox: as for `evaluate`.
             seeds: seeds to run (default: all); cases that do not depend on the seed always run.
             timeout_scale: factor for CPU time limits.
 
         Raises:
-            InputError: the dataset cannot be read, or an instance, a seed or the isolation is unknown.
+            InputError: the dataset cannot be read, or an instance, a seed or the isolation is
+                unknown.
             InfraError: no sandbox works here, or an image or a library is missing.
         """
         arguments: dict[str, Any] = {"instances": instances, "workers": workers, "seeds": seeds}
@@ -125,26 +130,24 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
         """Return the score of each row, in their order.
 
         Args:
-            rows: prediction rows, or a DataFrame. They need no `model_name_or_path`. An answer that cannot be read is
-                malformed.
+            rows: prediction rows, or a DataFrame. They need no `model_name_or_path`. An answer that
+                cannot be read is malformed.
 
         Raises:
-            InputError: a row is not a prediction, has no answer, or names an instance that this scorer does not have;
-                or another process made the scorer.
+            InputError: a row is not a prediction, has no answer, or names an instance that this
+                scorer does not have; or another process made the scorer.
             InfraError: the scorer was closed.
         """
         futures = self._submit(rows)
         try:
             return [future.result() for future in futures]
-        except (
-            BaseException
-        ):  # such as Ctrl-C: the next call must not wait for answers that nobody wants any more
+        except BaseException:  # after Ctrl-C, the next call must not wait for these answers
             for future in futures:
                 future.cancel()
             raise
 
     async def ascore(self, rows: Iterable[Mapping[str, Any]]) -> list[Score]:
-        """Return the score of each row, in their order, without blocking the event loop. See `score`."""
+        """Return what `score` returns, without blocking the event loop."""
         return list(await asyncio.gather(*map(asyncio.wrap_future, self._submit(rows))))
 
     def close(self) -> None:
@@ -175,38 +178,40 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             raise InputError(f"process {self._process} made this Scorer: {_OWN_PROCESS}")
         if self._stop.is_set():
             raise InfraError("the scorer was closed")
-        predictions = [self._prediction(place, row) for place, row in raw_rows(rows)]
         jobs: dict[tuple[str, str], Future[Score]] = {}
-        for prediction in predictions:
+        futures = []
+        for place, row in raw_rows(rows):
+            prediction = self._prediction(place, row)
             answer = prediction.instance_id, prediction.sha256
             if answer not in jobs:
                 jobs[answer] = self._pool.submit(self._score, prediction)
-        return [jobs[prediction.instance_id, prediction.sha256] for prediction in predictions]
+            futures.append(jobs[answer])
+        return futures
 
     def _prediction(self, place: str, row: Any) -> Prediction:
-        named = row
         if isinstance(row, Mapping):
-            named = {"model_name_or_path": "policy", **row}
-            name = row.get("instance_id")
-            if isinstance(name, str) and name not in self._rows:
-                hint = other_config(name, self._dataset) or did_you_mean(name, self._rows)
-                raise InputError(f"{place}: this scorer has no instance {name!r}{hint}")
-            # A mistake of the caller, which would give every answer the reward 0.
-            forms = [form for form in FORMS if row.get(form) is not None]
-            values = [row[form] for form in forms]
-            if forms == ["files"] and isinstance(values[0], Mapping):
-                values = [*values[0].values()]
-            if len(forms) != 1 or not all(isinstance(text, str | None) for text in values):
-                columns = ", ".join(
-                    f"{name} ({type(value).__name__})" for name, value in row.items()
-                )
-                raise InputError(
-                    f"{place}: needs text in exactly one of {', '.join(FORMS)}; it has {columns}"
-                )
-        found = prediction_of(place, named, self._rows.keys())
-        if isinstance(found, BadRow):
-            raise InputError(str(found))
-        return found
+            self._check_row(place, row)
+            row = {"model_name_or_path": "policy", **row}
+        prediction = prediction_of(place, row, self._rows.keys())
+        if isinstance(prediction, BadRow):
+            raise InputError(str(prediction))
+        return prediction
+
+    def _check_row(self, place: str, row: Mapping[str, Any]) -> None:
+        """Refuse mistakes of the caller, which would give every answer the reward 0."""
+        name = row.get("instance_id")
+        if isinstance(name, str) and name not in self._rows:
+            hint = other_config(name, self._dataset) or did_you_mean(name, self._rows)
+            raise InputError(f"{place}: this scorer has no instance {name!r}{hint}")
+        answers = {form: row[form] for form in FORMS if row.get(form) is not None}
+        texts = list(answers.values())
+        if isinstance(answers.get("files"), Mapping):
+            texts = list(answers["files"].values())
+        if len(answers) != 1 or not all(isinstance(text, str | None) for text in texts):
+            columns = ", ".join(f"{name} ({type(value).__name__})" for name, value in row.items())
+            raise InputError(
+                f"{place}: needs text in exactly one of {', '.join(FORMS)}; it has {columns}"
+            )
 
     def _score(self, prediction: Prediction) -> Score:
         name = prediction.instance_id
@@ -220,10 +225,12 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             together=self._together,
         )
         core = [case.status is Status.PASSED for case in verdict.cases if case.core]
-        failed = verdict.core_status is Status.INFRA_ERROR
+        reward: float | None = sum(core) / len(core) if core else 0.0
+        if verdict.core_status is Status.INFRA_ERROR:
+            reward = None
         return Score(
             name,
-            reward=None if failed else sum(core) / len(core) if core else 0.0,
+            reward=reward,
             reproduced=verdict.core_status is Status.PASSED,
             robust=verdict.status is Status.PASSED,
             status=str(verdict.core_status),
@@ -234,18 +241,15 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
 
 def _chosen(row: DatasetRow, seeds: Sequence[int]) -> list[Frame]:
     """Return the recorded outputs for these seeds, and those that do not depend on the seed."""
-    known = row["tests"]["seeds"]
-    varying = {case["name"] for case in row["tests"]["cases"] if case["varies"]}
-    if unknown := [seed for seed in seeds if isinstance(seed, bool) or seed not in known]:
-        raise ArgumentError(
-            "seeds", f"{row['instance_id']} has no seed {unknown[0]!r}; it has {known}"
-        )
+    name, tests = row["instance_id"], row["tests"]
+    for seed in seeds:
+        if isinstance(seed, bool) or seed not in tests["seeds"]:
+            raise ArgumentError("seeds", f"{name} has no seed {seed!r}; it has {tests['seeds']}")
     try:
         frames = read_expected(row)
     except StreamError as error:
-        raise InputError(
-            f"{row['instance_id']}: {error}; build or load the dataset again"
-        ) from error
-    return [
-        frame for frame in frames if not seeds or frame.seed in seeds or frame.case not in varying
-    ]
+        raise InputError(f"{name}: {error}; build or load the dataset again") from error
+    if not seeds:
+        return frames
+    varying = {case["name"] for case in tests["cases"] if case["varies"]}
+    return [frame for frame in frames if frame.seed in seeds or frame.case not in varying]

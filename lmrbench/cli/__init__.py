@@ -1,6 +1,7 @@
-"""The command line, `lmrbench`: one module per group of commands, each of which imports its code when it runs.
+"""The command line, `lmrbench`: one module for each group of commands; these import code lazily.
 
-Exit status: 0 success; 1 wrong input; 2 wrong usage; 3 infrastructure failure, results are incomplete; 130 interrupted.
+Exit status: 0 success; 1 wrong input; 2 wrong usage; 3 infrastructure failure, results are
+incomplete; 130 interrupted.
 """
 
 import errno
@@ -105,8 +106,8 @@ def main() -> None:
     except LMRBenchError as error:
         _fail(str(error), error.exit_code)
     except OSError as error:
-        # The user fixes a path that cannot be read or written. A full or broken disk and errors of network libraries,
-        # which have no number, are infrastructure failures.
+        # The user fixes a path that cannot be read or written. A full or broken disk and errors of
+        # network libraries, which have no number, are infrastructure failures.
         machine = error.errno in (None, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
         reason = error.strerror or str(error) or type(error).__name__
         _fail(

@@ -1,8 +1,10 @@
 """`lmrbench agent`: run agents, write workspaces for them and collect their patches."""
 
+import itertools
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,9 +40,9 @@ def workspace(
     check_track(track)
     row = chosen_row(instance, dataset)
     write_workspace(row, folder, track=track)
-    command = f"lmrbench agent collect {folder} --model NAME" + (
-        f" --dataset {dataset}" if dataset != EMBEDDED else ""
-    )
+    command = f"lmrbench agent collect {folder} --model NAME"
+    if dataset != EMBEDDED:
+        command += f" --dataset {dataset}"
     print_out(f"{folder}: TASK.md states the task; collect the answer with `{command}`")
 
 
@@ -51,7 +53,8 @@ def run(settings: AgentSettings, as_json: Json = False) -> None:
 
     The agent works in a container without a network; its changes become predictions.
 
-    The key is read from OPENAI_API_KEY and stays outside the container. Re-run the command to resume.
+    The key is read from OPENAI_API_KEY and stays outside the container. Re-run the command to
+    resume.
 
     Example: lmrbench agent run --agent mini-swe-agent --model gpt-5 --out runs/mini
     """
@@ -60,7 +63,7 @@ def run(settings: AgentSettings, as_json: Json = False) -> None:
 
     answers = settings.out / PREDICTIONS
     kept = partial(kept_in, answers, "rows")
-    with progress_bar("agents", shown=not as_json, kept=kept) as progress:
+    with progress_bar("agents", kept=kept) as progress:
         summary = models.run_agent(**dict(settings), progress=progress)
     command = evaluate_command(answers, settings.config, settings.dataset)
     text = answers_text(
@@ -89,35 +92,38 @@ def collect(
 ) -> None:
     """Turn changes in workspaces into predictions.
 
-    Several workspaces of an instance become samples 0, 1, ... A row that is already in the file is an error: --replace
-    replaces it, --sample 1 keeps both.
+    Several workspaces of an instance become samples 0, 1, ... A row that is already in the file is
+    an error: --replace replaces it, --sample 1 keeps both.
 
     Example: lmrbench agent collect work/* --model my-agent --out predictions.jsonl
     """
     from ..generation.collect import add_rows, collect_rows
     from ..generation.workspace import read_marker
 
-    configs = rows_by_config([read_marker(folder)[0] for folder in folders], dataset)
-    rows = {row["instance_id"]: row for group in configs.values() for row in group}
+    instances = [read_marker(folder)[0] for folder in folders]
+    configs = rows_by_config(instances, dataset)
+    rows = {row["instance_id"]: row for row in itertools.chain.from_iterable(configs.values())}
     answers = collect_rows(folders, rows, model=model, setting=setting, sample=sample)
-    for folder, row in zip(folders, answers, strict=True):
-        facts = row["metadata"]
-        if facts.get("left_out"):
-            print_err(f"{folder}: left out: {', '.join(facts['left_out'])}")
-        if not row["model_patch"]:
-            print_err(
-                f"{folder}: {facts.get('problem', 'no changes')}; the row counts as malformed"
-            )
+    for folder, answer in zip(folders, answers, strict=True):
+        _print_remarks(folder, answer)
     replaced = add_rows(out, answers, replace=replace)
-    instead = f" ({replaced} replaced)" if replaced else ""
-    ids = {row["instance_id"] for row in answers}
-    needed = [
-        name for name, group in configs.items() if ids & {row["instance_id"] for row in group}
-    ]
-    commands = [f"`{evaluate_command(out, name, dataset)}`" for name in needed]
-    empty = sum(not row["model_patch"] for row in answers)
+    added = f"{plural(len(answers), 'row')} added" + (f" ({replaced} replaced)" if replaced else "")
+    commands = []
+    for config, group in configs.items():
+        if any(row["instance_id"] in instances for row in group):
+            commands.append(f"`{evaluate_command(out, config, dataset)}`")
+    empty = sum(not answer["model_patch"] for answer in answers)
     emit(
         {"out": str(out), "rows": len(answers), "replaced": replaced, "empty": empty},
         as_json,
-        f"{out}: {plural(len(answers), 'row')} added{instead}; evaluate them with {' and '.join(commands)}",
+        f"{out}: {added}; evaluate them with {' and '.join(commands)}",
     )
+
+
+def _print_remarks(folder: Path, answer: Mapping[str, Any]) -> None:
+    facts = answer["metadata"]
+    if facts.get("left_out"):
+        print_err(f"{folder}: left out: {', '.join(facts['left_out'])}")
+    if not answer["model_patch"]:
+        problem = facts.get("problem", "no changes")
+        print_err(f"{folder}: {problem}; the row counts as malformed")

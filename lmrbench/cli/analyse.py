@@ -1,4 +1,4 @@
-"""`lmrbench analyse`: the analyses of the LMR-BENCH paper, on the original's facts or on your own runs."""
+"""`lmrbench analyse`: the LMR-BENCH paper's analyses, on the original's facts or on your runs."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -37,19 +37,20 @@ Out = Annotated[
 
 
 def _check(runs: list[Path] | None, out: list[Path] | None, **of_runs: object) -> None:
-    """Check the names of the output files, and that options of runs come with runs, before the work."""
+    """Check the names of output files, and that options of runs come with runs."""
     from ..analyse.result import check_name
 
     for path in out or ():
         check_name(path)
-    if unused := [name for name, value in of_runs.items() if value and not runs]:
-        raise ArgumentError(unused[0], "applies to runs; name a run as well")
+    for name, value in of_runs.items():
+        if value and not runs:
+            raise ArgumentError(name, "applies to runs; name a run as well")
 
 
 def _answers(
     runs: list[Path] | None, judge_model: str | None, labels: Path | None
 ) -> "tuple[Answers, list[BadRow], list[Path]]":
-    """Return the answers of runs, or of the original; labels that cannot be read; and the runs."""
+    """Return the answers of runs or of the original, bad rows of labels, and the runs."""
     from lmrbench_evaluate.reports.annotations import read_annotations
 
     from ..analyse.answers import original_answers, run_answers
@@ -64,8 +65,8 @@ def _answers(
 def _present(
     analysis: "Analysis", as_json: bool, out: list[Path] | None, bad: "Sequence[BadRow]" = ()
 ) -> None:
-    """Print tables and notes, or JSON; write the files that are named; exit with status 1 if labels are bad."""
-    emit(analysis, as_json)
+    """Print and write an analysis; exit with status 1 if labels are bad."""
+    emit(analysis.numbers, as_json, *analysis.tables, *analysis.notes)
     for path in out or ():
         print_err(f"written: {analysis.save(path)}")
     if bad:
@@ -82,9 +83,9 @@ def tables(
 ) -> None:
     """Reproduce the paper's Table 2, agreement and conflicts.
 
-    Shows accuracy, the judge's and people's categories, and the agreement between tests, judge and people. Without
-    runs, the tables use the published data of the LMR-BENCH paper, and notes say which of the paper's numbers follow
-    from it.
+    Shows accuracy, the judge's and people's categories, and the agreement between tests, judge and
+    people. Without runs, the tables use the published data of the LMR-BENCH paper, and notes say
+    which of the paper's numbers follow from it.
 
     Example: lmrbench analyse tables runs/mine --labels labels.csv
     """
@@ -107,9 +108,9 @@ def actions(
 ) -> None:
     """Count the actions of agents by kind.
 
-    The kinds are edit, finish, message, read and run. Shows shares by model and by outcome, as in Figures 5 and 6 of
-    the LMR-BENCH paper, for its own sessions or for your runs of `evaluate` on the predictions of `agent run`. Reads
-    sessions of mini-swe-agent and OpenHands.
+    The kinds are edit, finish, message, read and run. Shows shares by model and by outcome, as in
+    Figures 5 and 6 of the LMR-BENCH paper, for its own sessions or for your runs of `evaluate` on
+    the predictions of `agent run`. Reads sessions of mini-swe-agent and OpenHands.
 
     Example: lmrbench analyse actions runs/mine --out actions.csv
     """
@@ -131,7 +132,8 @@ def structure(
         str,
         typer.Option(
             "--solved-by",
-            help="Meaning of solved: reproduced or robust (by tests), judge or people (category CC).",
+            help="Meaning of solved: reproduced or robust (by tests), judge or people "
+            "(category CC).",
         ),
     ] = "",
     labels: Labels = None,
@@ -142,9 +144,9 @@ def structure(
 ) -> None:
     """Relate a repository's structure to success.
 
-    Fits a logistic regression of success on depth, branch factor and imbalance of directories, the length of the goal
-    function, and the model (Appendix G of the LMR-BENCH paper), with errors clustered by paper. Needs the extra
-    `report`.
+    Fits a logistic regression of success on depth, branch factor and imbalance of directories, the
+    length of the goal function, and the model (Appendix G of the LMR-BENCH paper), with errors
+    clustered by paper. Needs the extra `report`.
 
     Example: lmrbench analyse structure runs/a runs/b --out odds.csv
     """
@@ -169,11 +171,11 @@ def errors(
 ) -> None:
     """Classify failed answers by the paper's error classes.
 
-    The classes are those of the LMR-BENCH paper (Section 5.3): paper parsing, incomplete comprehension, code
-    robustness, cross-file retrieval, policy.
+    The classes are those of the LMR-BENCH paper (Section 5.3): paper parsing, incomplete
+    comprehension, code robustness, cross-file retrieval, policy.
 
-    The model sees the judge's material and the report of the tests. Diagnoses are added to RUN/errors.jsonl one by one;
-    re-run the command to resume.
+    The model sees the judge's material and the report of the tests. Diagnoses are added to
+    RUN/errors.jsonl one by one; re-run the command to resume.
 
     Example: lmrbench analyse errors runs/mine --model gpt-5
     """
@@ -182,22 +184,24 @@ def errors(
     from ..analyse.errors.ask import FILE, ask_why
     from ..analyse.errors.error_analysis import analyse_errors
 
-    run, model = settings.run, settings.model
+    run = settings.run
+    log = run / FILE
     _ = RunFolder(run).facts  # fails if there is no run
     summary = None
-    if model:
-        with progress_bar(
-            "asking", shown=not as_json, kept=partial(kept_in, run / FILE, "diagnoses")
-        ) as progress:
+    if settings.model:
+        kept = partial(kept_in, log, "diagnoses")
+        with progress_bar("asking", kept=kept) as progress:
             summary = ask_why(settings, progress)
-    elif not ((run / FILE).is_file() and (run / FILE).stat().st_size):
+    elif not (log.is_file() and log.stat().st_size):
         raise InputError(f"{run}: no diagnoses yet; add a model to ask (--model)")
-    result = analyse_errors(run, model=model or None, instances=settings.instances)
-    numbers = dict(result.numbers)
-    parts: list[Part] = [*result.tables, *result.notes]
+    analysis = analyse_errors(run, model=settings.model or None, instances=settings.instances)
+    numbers = dict(analysis.numbers)
+    parts: list[Part] = [*analysis.tables, *analysis.notes]
+    status = 0
     if summary:
-        parts += [*asking_lines(summary), f"diagnoses: {run / FILE}"]
         numbers |= asking_dict(summary)
+        parts += [*asking_lines(summary), f"diagnoses: {log}"]
     emit(numbers, as_json, *parts)
-    if summary and (status := asking_status(summary, "diagnosis", "diagnoses")):
-        raise typer.Exit(status)
+    if summary:
+        status = asking_status(summary, "diagnosis", "diagnoses")
+    raise typer.Exit(status)

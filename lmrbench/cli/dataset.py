@@ -1,9 +1,9 @@
-"""`lmrbench dataset`: start a benchmark, record references, check tasks; build, publish datasets and private sets."""
+"""`lmrbench dataset`: start a benchmark, record and check its tasks; build and publish datasets."""
 
 import itertools
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -33,7 +33,13 @@ from .options import (
 )
 from .output import Json, emit, print_err, print_out, progress_bar
 
-#: Seconds of one run of a paper's experiments on an idle machine, on average, with the start of its sandbox.
+if TYPE_CHECKING:
+    from lmrbench_data.dataset.publish import PushPlan
+
+    from ..checks.static import ReferenceLines
+
+#: Seconds of one run of a paper's experiments on an idle machine, on average, with the start of its
+#: sandbox.
 SECONDS_PER_RUN = 4.0
 
 app = typer.Typer(help="Record, check, build and publish the dataset.", no_args_is_help=True)
@@ -66,75 +72,93 @@ def build(
 ) -> None:
     """Build a dataset folder for `load_dataset`.
 
-    No code is run: expected outputs are read from the recordings that `lmrbench dataset record` writes beside each
-    task. Drafts (tasks with a TODO and no recording) are left out with a warning; any other malformed task stops the
-    build.
+    No code is run: expected outputs are read from the recordings that `lmrbench dataset record`
+    writes beside each task. Drafts (tasks with a TODO and no recording) are left out with a
+    warning; any other malformed task stops the build.
 
     Example: lmrbench dataset build --out lmr-bench
     """
     from lmrbench_data.dataset.build import write_dataset
 
-    from ..checks.proved import unproved_rows
-
     facts = load_benchmark(benchmark)
     out = out or Path(facts.name)
-    drafts, tasks, rows = _build_configs(benchmark, shown=not as_json)
-    write_dataset(itertools.chain(*rows.values()), out, facts)
-    built: list[dict[str, Any]] = []
-    lines, not_proved = list[str](), list[Problem]()
-    option = benchmark_option(benchmark or benchmark_folder())
-    for config, found in rows.items():
-        if found:
-            fix = f"lmrbench dataset check{option} --config {config} --sandbox docker"
-            not_proved += unproved_rows(found, tasks[config], fix)
-            content, recordings = dataset_sha256(found), recordings_sha256(found)
-            built.append(
-                {"config": config, "rows": len(found), "sha256": content, "recordings": recordings}
-            )
-            hashes = f"content {content[:12]}, recordings {recordings[:12]}"
-            lines.append(f"{out}: {config}: {plural(len(found), 'row')}, {hashes}")
-    problems = [problem.as_dict() for problem in (*drafts, *not_proved)]
+    configs, drafts = _build_configs(benchmark)
+    write_dataset(itertools.chain.from_iterable(built.rows for built in configs), out, facts)
+    built = [config for config in configs if config.rows]
+    problems = _unproved_rows(built, benchmark)
+    listed = [config.as_dict() for config in built]
+    warnings = [problem.as_dict() for problem in (*drafts, *problems)]
     emit(
-        {"folder": str(out), **built[0], "configs": built, "problems": problems},
+        {"folder": str(out), **listed[0], "configs": listed, "problems": warnings},
         as_json,
-        *lines,
+        *(f"{out}: {config}" for config in built),
         f"load it with lmr.load({str(out)!r})",
     )
-    for line in problem_lines(not_proved, limit=3):
+    for line in problem_lines(problems, limit=3):
         print_err(line)
 
 
-def _build_configs(
-    benchmark: Path | None, *, shown: bool
-) -> tuple[list[Problem], dict[str, list[Task]], dict[str, list[DatasetRow]]]:
-    """Return warnings about drafts, and the finished tasks and their rows by configuration.
+class _Built(NamedTuple):
+    """A configuration with its tasks and their rows."""
+
+    config: str
+    tasks: list[Task]
+    rows: list[DatasetRow]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "config": self.config,
+            "rows": len(self.rows),
+            "sha256": dataset_sha256(self.rows),
+            "recordings": recordings_sha256(self.rows),
+        }
+
+    def __str__(self) -> str:
+        content, recordings = dataset_sha256(self.rows), recordings_sha256(self.rows)
+        hashes = f"content {content[:12]}, recordings {recordings[:12]}"
+        return f"{self.config}: {plural(len(self.rows), 'row')}, {hashes}"
+
+
+def _unproved_rows(built: list[_Built], benchmark: Path | None) -> list[Problem]:
+    from ..checks.proved import unproved_rows
+
+    option = benchmark_option(benchmark or benchmark_folder())
+    problems: list[Problem] = []
+    for config, tasks, rows in built:
+        check = f"lmrbench dataset check{option} --config {config} --sandbox docker"
+        problems += unproved_rows(rows, tasks, check)
+    return problems
+
+
+def _build_configs(benchmark: Path | None) -> tuple[list[_Built], list[Problem]]:
+    """Return all configurations, and a warning for each draft that is left out.
 
     Raises:
         InputError: a row would show a line of a reference.
     """
     from lmrbench_data.dataset.build import build_rows
 
-    from ..checks.static import ReferenceLines, leaks
+    from ..checks.static import ReferenceLines
 
     finished, drafts = tasks_and_drafts(None, benchmark)
-    tasks = {
-        config: load_tasks([task.name for task in finished], benchmark, config)
-        for config in CONFIGS
-    }
+    names = [task.name for task in finished]
     references = {task.name: ReferenceLines.of([task]) for task in finished}
-    for task in itertools.chain(*tasks.values()):
-        for problem in (
-            problem
-            for item in task.instances
-            for problem in leaks(task, item, references[task.name])
-        ):
+    tasks = {config: load_tasks(names, benchmark, config) for config in CONFIGS}
+    for task in itertools.chain.from_iterable(tasks.values()):
+        _refuse_leaks(task, references[task.name])
+    with progress_bar("building") as progress:
+        built = [
+            _Built(config, chosen, build_rows(chosen, progress)) for config, chosen in tasks.items()
+        ]
+    return built, drafts
+
+
+def _refuse_leaks(task: Task, references: "ReferenceLines") -> None:
+    from ..checks.static import leaks
+
+    for instance in task.instances:
+        for problem in leaks(task, instance, references):
             raise InputError(str(problem).removeprefix("error: "))
-    with progress_bar("building", shown=shown) as progress:
-        return (
-            drafts,
-            tasks,
-            {config: build_rows(chosen, progress) for config, chosen in tasks.items()},
-        )
 
 
 @app.command()
@@ -158,20 +182,19 @@ def record(
     from ..checks.record import record_tasks
 
     tasks, _ = tasks_and_drafts(names, benchmark, config)
-    done = []
+    recordings = []
     with (
         open_sandbox(sandbox, benchmark) as place,
-        progress_bar("recording", shown=not as_json) as progress,
+        progress_bar("recording") as progress,
     ):
         progress.start(sum(len(task.instances) for task in tasks))
-        for recorded in record_tasks(tasks, place, workers=workers, force=force):
-            done.append(recorded)
-            progress.step(recorded.state)
-    done.sort()
-    rows = [[item.instance_id, item.state, f"{item.size / 1000:.1f} kB"] for item in done]
-    emit(
-        [item._asdict() for item in done], as_json, ("", (["instance", "recording", "size"], rows))
-    )
+        for recording in record_tasks(tasks, place, workers=workers, force=force):
+            recordings.append(recording)
+            progress.step(recording.state)
+    recordings.sort()
+    rows = [[item.instance_id, item.state, f"{item.size / 1000:.1f} kB"] for item in recordings]
+    table = (["instance", "recording", "size"], rows)
+    emit([item._asdict() for item in recordings], as_json, ("", table))
 
 
 @app.command()
@@ -191,12 +214,14 @@ def check(
 ) -> None:
     """Prove that tasks are sound.
 
-    Golden files must pass, masked files must fail, and variants must get the verdicts of their kind.
+    Golden files must pass, masked files must fail, and variants must get the verdicts of their
+    kind.
 
-    Valid variants must pass every case, plain ones every core case; careless ones must break only the contract, and
-    wrong ones must fail a core case. No trivial answer (constants, means, the expected values in another order, the
-    output of another seed) may pass a core case. The demo command and the smoke tests of each repository must succeed.
-    A passed check in Docker is written to proved.json, beside the tasks; proved tasks are skipped until they change.
+    Valid variants must pass every case, plain ones every core case; careless ones must break only
+    the contract, and wrong ones must fail a core case. No trivial answer (constants, means, the
+    expected values in another order, the output of another seed) may pass a core case. The demo
+    command and the smoke tests of each repository must succeed. A passed check in Docker is written
+    to proved.json, beside the tasks; proved tasks are skipped until they change.
 
     Example: lmrbench dataset check 01-dpo --sandbox docker
     """
@@ -204,24 +229,35 @@ def check(
     from ..checks.trials import check_table
 
     tasks, _ = tasks_and_drafts(names, benchmark, config)
-    total, done = sum(len(task.instances) for task in tasks), itertools.count(1)
+    total = sum(len(task.instances) for task in tasks)
+    numbers = itertools.count(1)
 
-    def tell(instance: str, line: str) -> None:
-        print_err(f"[{next(done)}/{total}] {instance}: {line}")
+    def print_outcome(instance: str, line: str) -> None:
+        print_err(f"[{next(numbers)}/{total}] {instance}: {line}")
 
     with (
         open_sandbox(sandbox, benchmark) as place,
-        progress_bar("checking", shown=not as_json) as progress,
+        progress_bar("checking") as progress,
     ):
         proves = place.name == "docker"
-        options = {"resume": proves and not again, "record": proves}
-        findings = list(
-            check_tasks(tasks, place, workers=workers, progress=progress, finished=tell, **options)
+        checked = check_tasks(
+            tasks,
+            place,
+            workers=workers,
+            progress=progress,
+            finished=print_outcome,
+            resume=proves and not again,
+            record=proves,
         )
-    findings.sort()
-    lines = problem_lines([finding for finding in findings if verbose or finding.is_error])
-    emit([finding.as_dict() for finding in findings], as_json, *lines, ("", check_table(findings)))
-    if any(finding.is_error for finding in findings):
+        findings = sorted(checked)
+    errors = [finding for finding in findings if finding.is_error]
+    emit(
+        [finding.as_dict() for finding in findings],
+        as_json,
+        *problem_lines(findings if verbose else errors),
+        ("", check_table(findings)),
+    )
+    if errors:
         raise typer.Exit(1)
 
 
@@ -246,14 +282,15 @@ def private(
 ) -> None:
     """Make a private set of altered papers.
 
-    Draws options that are not in the benchmark: combinations of them (counterfactual), or true ones for the choices
-    that papers leave open or depart from silently (underspecified, of one difficulty or all). Records the references,
-    proves that they decide, and writes a dataset folder with this configuration alone. Whoever has the seed can draw
-    the same set. Each row is written when it is finished; the same command again makes the rest.
+    Draws options that are not in the benchmark: combinations of them (counterfactual), or true ones
+    for the choices that papers leave open or depart from silently (underspecified, of one
+    difficulty or all). Records the references, proves that they decide, and writes a dataset folder
+    with this configuration alone. Whoever has the seed can draw the same set. Each row is written
+    when it is finished; the same command again makes the rest.
 
     Example: lmrbench dataset private held-out --config underspecified --seed 4711 --sandbox docker
     """
-    from ..checks.private_sets import experiment_runs, make_private_set, of_difficulty
+    from ..checks.private_sets import experiment_runs, make_private_set
 
     if config not in ("counterfactual", "underspecified"):
         raise ArgumentError(
@@ -263,36 +300,50 @@ def private(
         raise ArgumentError(
             "difficulty", f"must be {', '.join(DIFFICULTIES)} or all, not {difficulty!r}"
         )
-    tasks = tasks_and_drafts(choose_folders(names, benchmark) if names else None, benchmark)[0]
-    tasks = [of_difficulty(task, difficulty) for task in tasks] if difficulty != "all" else tasks
-    tasks = [task for task in tasks if task.instances_of(config)]
-    if runs := per_paper * experiment_runs(tasks, config):
+    tasks = _tasks_to_draw(names, benchmark, config, difficulty)
+    runs = per_paper * experiment_runs(tasks, config)
+    if runs:
         # One worker works on a paper.
         minutes = math.ceil(runs * SECONDS_PER_RUN / min(workers, len(tasks)) / 60)
         print_err(
-            f"up to {runs} runs of experiments, about {minutes} min on an idle machine, and as many more for each "
-            "combination that is skipped; a stopped command can be run again"
+            f"up to {runs} runs of experiments, about {minutes} min on an idle machine, and as "
+            "many more for each combination that is skipped; a stopped command can be run again"
         )
+    kept = f"rows that were finished are in {out}"
     with (
         open_sandbox(sandbox, benchmark) as place,
-        progress_bar(
-            "recording", shown=not as_json, kept=f"rows that were finished are in {out}"
-        ) as progress,
+        progress_bar("recording", kept=kept) as progress,
     ):
-        made = make_private_set(
+        rows = make_private_set(
             out, tasks, config, seed, per_paper, place, workers=workers, progress=progress
         )
-    sha256, papers = dataset_sha256(made), len({row["paper_title"] for row in made})
-    if len(made) < (wanted := per_paper * len(tasks)):
+    most = per_paper * len(tasks)
+    if len(rows) < most:
         print_err(
-            f"warning: {len(made)} of {wanted} rows: some papers have no other combination that gives a row"
+            f"warning: {len(rows)} of {most} rows: some papers have no other combination that "
+            "gives a row"
         )
+    sha256 = dataset_sha256(rows)
+    papers = len({row["paper_title"] for row in rows})
     emit(
-        {"folder": str(out), "rows": len(made), "sha256": sha256, "papers": papers},
+        {"folder": str(out), "rows": len(rows), "sha256": sha256, "papers": papers},
         as_json,
-        f"{out}: {plural(len(made), 'row')} from {plural(papers, 'paper')}, content {sha256[:12]}",
+        f"{out}: {plural(len(rows), 'row')} from {plural(papers, 'paper')}, content {sha256[:12]}",
         f"evaluate with: lmrbench evaluate PREDICTIONS --dataset {out} --config {config}",
     )
+
+
+def _tasks_to_draw(
+    names: list[str] | None, benchmark: Path | None, config: str, difficulty: str
+) -> list[Task]:
+    """Return the tasks from which a private set is drawn, with the choices of a difficulty."""
+    from ..checks.private_sets import of_difficulty
+
+    folders = choose_folders(names, benchmark) if names else None
+    tasks, _ = tasks_and_drafts(folders, benchmark)
+    if difficulty != "all":
+        tasks = [of_difficulty(task, difficulty) for task in tasks]
+    return [task for task in tasks if task.instances_of(config)]
 
 
 @app.command(rich_help_panel=MAINTAIN)
@@ -310,62 +361,66 @@ def push(
 ) -> None:
     """Publish the dataset on the Hub.
 
-    Builds card, rows, eval.yaml and loader.py as `dataset build` does, and pushes them in one commit with a tag that
-    never moves.
+    Builds card, rows, eval.yaml and loader.py as `dataset build` does, and pushes them in one
+    commit with a tag that never moves.
 
-    Refuses tasks that `dataset check` has not proved in Docker (proved.json), and to overwrite a newer version. Log in
-    with HF_TOKEN or `hf auth login`.
+    Refuses tasks that `dataset check` has not proved in Docker (proved.json), and to overwrite a
+    newer version. Log in with HF_TOKEN or `hf auth login`.
 
     Example: lmrbench dataset push org/lmr-bench --dry-run
     """
     from lmrbench_data.dataset.publish import plan_push
     from lmrbench_data.dataset.publish import push as carry_out
 
-    from ..checks.proved import unproved
-
-    api, facts_of = open_hub(), load_benchmark(benchmark)
-    _, tasks, rows = _build_configs(benchmark, shown=not as_json)
-    if names := [
-        name for config, chosen in tasks.items() for name in unproved(chosen, rows[config])
-    ]:
-        check = f"lmrbench dataset check{benchmark_option(benchmark or benchmark_folder())} --sandbox docker"
-        raise InputError(
-            f"{facts_of.name}: not checked in Docker: {join_names(names, 3)}; run `{check}`"
-        )
-    plan = plan_push(api, repo, rows, facts_of)
-    facts: dict[str, Any] = {
+    api = open_hub()
+    facts = load_benchmark(benchmark)
+    configs, _ = _build_configs(benchmark)
+    _refuse_unproved(configs, facts.name, benchmark)
+    plan = plan_push(api, repo, {built.config: built.rows for built in configs}, facts)
+    if not as_json:
+        _print_plan(plan)
+    sha = None
+    if not (dry_run or plan.done):
+        if not (yes or as_json):
+            question = f"Push to {repo} and tag it {plan.tag}? The tag can never move."
+            typer.confirm(question, abort=True, err=True)
+        sha = carry_out(api, plan, private=private)
+        print_err(f"pushed: {repo}@{plan.tag} ({sha[:12]})")
+    result = {
         "repo": repo,
         "tag": plan.tag,
         "sha256": plan.sha256,
         "rows": len(plan.rows),
-    }
-    facts |= {
         "removed": plan.removed,
-        "changes": list(map(vars, plan.changes)),
+        "changes": [vars(change) for change in plan.changes],
         "done": plan.done,
-        "commit": None,
+        "commit": sha,
     }
-    changed = len({change.instance_id for change in plan.changes})
-    state = (
-        "already published"
-        if plan.done
-        else f"{plural(changed, 'row differs', 'rows differ')} from main"
-    )
-    if not as_json:
-        for change in plan.changes:
-            print_out(f"{change.instance_id}  {change.column or 'row'}: {change.summary}")
-        for name in plan.removed:
-            print_out(f"{name}: removed from the repository")
-        print_out(
-            f"{repo} {plan.tag}: {plural(len(plan.rows), 'row')}, content {plan.sha256[:12]}; {state}"
+    emit(result, as_json)
+
+
+def _refuse_unproved(configs: list[_Built], name: str, benchmark: Path | None) -> None:
+    from ..checks.proved import unproved
+
+    tasks: list[str] = []
+    for built in configs:
+        tasks += unproved(built.tasks, built.rows)
+    if tasks:
+        option = benchmark_option(benchmark or benchmark_folder())
+        raise InputError(
+            f"{name}: not checked in Docker: {join_names(tasks, 3)}; "
+            f"run `lmrbench dataset check{option} --sandbox docker`"
         )
-    if not (dry_run or plan.done):
-        if not (yes or as_json):
-            typer.confirm(
-                f"Push to {repo} and tag it {plan.tag}? The tag can never move.",
-                abort=True,
-                err=True,
-            )
-        sha = facts["commit"] = carry_out(api, plan, private=private)
-        print_err(f"pushed: {repo}@{plan.tag} ({sha[:12]})")
-    emit(facts, as_json)
+
+
+def _print_plan(plan: "PushPlan") -> None:
+    for change in plan.changes:
+        print_out(f"{change.instance_id}  {change.column or 'row'}: {change.summary}")
+    for name in plan.removed:
+        print_out(f"{name}: removed from the repository")
+    state = "already published"
+    if not plan.done:
+        changed = {change.instance_id for change in plan.changes}
+        state = f"{plural(len(changed), 'row differs', 'rows differ')} from main"
+    rows = plural(len(plan.rows), "row")
+    print_out(f"{plan.repo_id} {plan.tag}: {rows}, content {plan.sha256[:12]}; {state}")

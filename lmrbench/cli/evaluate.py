@@ -3,7 +3,7 @@
 import re
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,9 +13,13 @@ from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.runs.settings import JudgeSettings, RunSettings
 
 from .options import BenchmarkFolder, SandboxKind, options
-from .outcomes import asking_dict, asking_lines, asking_status, kept_in, report_text, run_status
+from .outcomes import asking_dict, asking_lines, asking_status, kept_in, print_run
 from .output import Json, emit, progress_bar
 
+if TYPE_CHECKING:
+    from .outcomes import Part
+
+JUDGEMENTS = "judgements.jsonl"
 CALIBRATION = Path("runs/calibration-MODEL-TRACK")
 
 
@@ -24,8 +28,8 @@ def evaluate(
     predictions: Annotated[
         str,
         typer.Argument(
-            help="File (.jsonl, .json, .parquet), log of Inspect or folder of logs, Hub dataset (org/name[@revision]), "
-            "or gold or masked."
+            help="File (.jsonl, .json, .parquet), log of Inspect or folder of logs, Hub dataset "
+            "(org/name[@revision]), or gold or masked."
         ),
     ],
     settings: RunSettings,
@@ -34,21 +38,16 @@ def evaluate(
 ) -> None:
     """Evaluate predictions: run their tests and write a report.
 
-    Rebuilds each repository and runs its tests in a sandbox; outputs are compared outside it. Re-run the command to
-    resume.
+    Rebuilds each repository and runs its tests in a sandbox; outputs are compared outside it.
+    Re-run the command to resume.
 
     Example: lmrbench evaluate predictions.jsonl --out runs/mine --workers 4
     """
     from ..api import evaluation
 
-    with progress_bar(
-        "distinct answers", shown=not as_json, kept="finished results are kept"
-    ) as progress:
+    with progress_bar("distinct answers", kept="finished results are kept") as progress:
         run = evaluation.evaluate(predictions, sandbox=sandbox, progress=progress, **dict(settings))
-    assert run.summary is not None
-    report = run.report()
-    emit(report.to_dict(), as_json, *report_text(report, folder=run.path))
-    raise typer.Exit(run_status(run.summary))
+    print_run(run, as_json)
 
 
 @options(JudgeSettings)
@@ -57,33 +56,31 @@ def judge(settings: JudgeSettings, as_json: Json = False) -> None:
 
     It sorts them into completely correct (CC), subtle errors (LC) and wrong logic (LI).
 
-    The key is read from OPENAI_API_KEY; a local server needs none. Judgements go to RUN/judgements.jsonl one by one.
-    Re-run the command to resume.
+    The key is read from OPENAI_API_KEY; a local server needs none. Judgements go to
+    RUN/judgements.jsonl one by one. Re-run the command to resume.
 
     Example: lmrbench judge runs/mine --model gpt-5 --votes 3
     """
     from lmrbench_evaluate.reports.score_tables import judge_table
 
-    from ..api import models
+    from ..api.models import judge as ask_judge
 
-    kept = partial(kept_in, settings.run / "judgements.jsonl", "judgements")
-    with progress_bar("judging", shown=not as_json, kept=kept) as progress:
-        run = models.judge(**dict(settings), progress=progress)
+    kept = partial(kept_in, settings.run / JUDGEMENTS, "judgements")
+    with progress_bar("judging", kept=kept) as progress:
+        run = ask_judge(**dict(settings), progress=progress)
     done = run.judging
     assert done is not None
-    has_rows = done.asked or done.kept or done.identical or done.not_judged
-    scores = run.report(done.judge.model).scores if has_rows else []
-    voted = f", {settings.votes} votes" if settings.votes > 1 else ""
-    title = f"Judged by {done.judge.model} (prompt {done.judge.prompt_version}{voted})"
-    judged = [{**score.names, **score.overall.judge_dict()} for score in scores]
-    facts = {
-        "run": str(settings.run),
-        "judge_model": done.judge.model,
-        **asking_dict(done),
-        "models": judged,
-    }
-    lines = *asking_lines(done), f"judgements: {settings.run}/judgements.jsonl"
-    emit(facts, as_json, *([(title, judge_table(scores))] if scores else []), *lines)
+    parts: list[Part] = []
+    models = []
+    if done.asked or done.kept or done.identical or done.not_judged:
+        scores = run.report(done.judge.model).scores
+        models = [{**score.names, **score.overall.judge_dict()} for score in scores]
+        voted = f", {settings.votes} votes" if settings.votes > 1 else ""
+        title = f"Judged by {done.judge.model} (prompt {done.judge.prompt_version}{voted})"
+        parts.append((title, judge_table(scores)))
+    parts += [*asking_lines(done), f"judgements: {settings.run}/{JUDGEMENTS}"]
+    result = {"run": str(settings.run), "judge_model": done.judge.model, **asking_dict(done)}
+    emit({**result, "models": models}, as_json, *parts)
     raise typer.Exit(asking_status(done))
 
 
@@ -116,9 +113,10 @@ def variants(
 ) -> None:
     """Compare a judge with variants whose quality is known.
 
-    Valid variants should be judged CC, wrong ones LC or LI. Plain and careless variants implement the method but may
-    have minor errors, so CC and LC are both accepted. In the contract track, careless variants should be judged LC or
-    LI, and plain ones are left out. Re-run the command to resume.
+    Valid variants should be judged CC, wrong ones LC or LI. Plain and careless variants implement
+    the method but may have minor errors, so CC and LC are both accepted. In the contract track,
+    careless variants should be judged LC or LI, and plain ones are left out. Re-run the command to
+    resume.
 
     The installed package has no variants: in a clone of the repository, add --benchmark benchmark.
 
@@ -134,21 +132,19 @@ def variants(
     if settings.run == CALIBRATION:
         folder = re.sub(r"[^\w.-]", "-", f"calibration-{settings.model}-{track}")
         settings = settings.model_copy(update={"run": Path("runs") / folder})
-    kept = partial(kept_in, settings.run / "judgements.jsonl", "judgements")
-    with progress_bar("judging", shown=not as_json, kept=kept) as progress:
+    kept = partial(kept_in, settings.run / JUDGEMENTS, "judgements")
+    with progress_bar("judging", kept=kept) as progress:
         calibration, summary = compare(settings, predictions, build_rows(tasks), progress)
     judge = calibration.judge
-    answers = calibration.measures["as expected"].whole
+    count = plural(calibration.measures["as expected"].whole, "variant")
+    left_out = sorted(calibration.left_out.items())
     emit(
         calibration.as_dict(),
         as_json,
-        f"{judge.model} (prompt {judge.prompt_version}) on {plural(answers, 'variant')}, {track} track",
+        f"{judge.model} (prompt {judge.prompt_version}) on {count}, {track} track",
         *calibration.tables(),
-        *(
-            f"left out: {count} ({reason})"
-            for reason, count in sorted(calibration.left_out.items())
-        ),
+        *(f"left out: {number} ({reason})" for reason, number in left_out),
         *asking_lines(summary),
-        f"judgements: {settings.run}/judgements.jsonl",
+        f"judgements: {settings.run}/{JUDGEMENTS}",
     )
     raise typer.Exit(asking_status(summary))

@@ -7,14 +7,14 @@ command_flags: dict[str, str] = {}
 
 
 def flag_of(argument: str) -> str:
-    """The flag for an argument of the Python API; empty for instances that are taken by position."""
-    return command_flags.get(
-        argument, "" if argument == "instances" else f"--{argument.replace('_', '-')}"
-    )
+    """Return the flag for an argument of the Python API; none for instances, which have no flag."""
+    if argument in command_flags:
+        return command_flags[argument]
+    return "" if argument == "instances" else f"--{argument.replace('_', '-')}"
 
 
 def with_flags(message: str) -> str:
-    """Replace each argument that a message marks, as `instances` or `replace=True`, by the flag of this command."""
+    """Replace arguments that a message marks, as `instances` or `replace=True`, by their flags."""
 
     def flag(match: re.Match[str]) -> str:
         is_argument = match[1] in command_flags or match[2]

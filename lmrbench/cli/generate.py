@@ -1,8 +1,8 @@
-"""`lmrbench generate` and `lmrbench run`: sample answers from a model; `run` also evaluates them."""
+"""`lmrbench generate` and `lmrbench run`: sample answers of a model; `run` also evaluates them."""
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,8 +22,7 @@ from .outcomes import (
     evaluate_command,
     exit_status,
     kept_in,
-    report_text,
-    run_status,
+    print_run,
 )
 from .output import Json, emit, print_err, progress_bar
 
@@ -50,7 +49,7 @@ def generate(context: typer.Context, settings: SamplingSettings, as_json: Json =
         return
     if not settings.model:
         raise ArgumentError("model", "is missing")
-    summary = _sample(settings, as_json)
+    summary = _sample(settings)
     emit(answers_dict(settings.out, summary), as_json, *_text(settings, summary))
     raise typer.Exit(exit_status(summary, "request", kept_in(settings.out, "answers")))
 
@@ -83,14 +82,16 @@ def prompt(
         max_tokens=settings.max_prompt_tokens,
     )
     version = prompt_version(configuration_of(row).name)
-    facts: dict[str, Any] = {
+    result = {
+        "instance_id": instance,
         "tokens": built.tokens,
-        "cut": list(built.cut),
+        "cut": built.cut,
         "prompt_version": version,
+        "sha256": built.sha256,
+        "messages": built.messages,
     }
-    facts |= {"sha256": built.sha256, "messages": list(built.messages)}
-    texts = (f"--- {message['role']}\n{message['content']}\n" for message in built.messages)
-    emit({"instance_id": instance, **facts}, as_json, *texts)
+    texts = [f"--- {message['role']}\n{message['content']}\n" for message in built.messages]
+    emit(result, as_json, *texts)
     if not as_json:
         cut = f"; left out: {', '.join(built.cut)}" if built.cut else ""
         print_err(f"about {built.tokens:,} tokens, prompt {version}{cut}")
@@ -113,41 +114,44 @@ def run(
 ) -> None:
     """Sample answers from a model, test them and print a report.
 
-    Re-run the command to resume; with more instances or samples, it continues the run. Answers are in RUN.jsonl beside
-    the run folder, and none is asked for twice.
+    Re-run the command to resume; with more instances or samples, it continues the run. Answers are
+    in RUN.jsonl beside the run folder, and none is asked for twice.
 
     Example: lmrbench run --model gpt-5 --setting standard --track paper
     """
-    from lmrbench_evaluate.runs.evaluation import select
-
     from ..api.evaluation import evaluate, open_place
 
-    if settings.limit or evaluation.categories:  # the others do not count as missing
-        rows = load_rows(settings.dataset, settings.config, settings.instances)
-        chosen = select(rows, settings.instances, evaluation.categories)
-        first = [name for name in settings.instances or sorted(chosen) if name in chosen][
-            : settings.limit
-        ]
-        settings = settings.model_copy(update={"instances": tuple(first)})
     folder = out or Path("runs") / settings.run_name
-    folder = folder if folder.name.strip(".") else folder.resolve()
-    settings = settings.model_copy(update={"out": folder.with_name(f"{folder.name}.jsonl")})
+    if not folder.name.strip("."):
+        folder = folder.resolve()
+    answers = folder.with_name(f"{folder.name}.jsonl")
+    instances = _chosen_instances(settings, evaluation)
+    settings = settings.model_copy(update={"out": answers, "instances": instances})
     evaluation = evaluation.model_copy(update={"workers": sandbox_workers})
     with open_place(sandbox, evaluation) as place:
         run_settings = _checked_run(settings, evaluation, folder, place)
-        summary = _sample(settings, as_json)
+        summary = _sample(settings)
         if not as_json:
             emit({}, as_json, *_text(settings, summary, folder))
-        if status := exit_status(summary, "request", kept_in(settings.out, "answers")):
-            raise typer.Exit(status)
-        with progress_bar(
-            "distinct answers", shown=not as_json, kept="finished results are kept"
-        ) as progress:
-            run = evaluate(settings.out, sandbox=place, progress=progress, **dict(run_settings))
-    assert run.summary is not None
-    report = run.report()
-    emit(report.to_dict(), as_json, *report_text(report, folder=run.path))
-    raise typer.Exit(run_status(run.summary))
+        if not summary.complete:
+            raise typer.Exit(exit_status(summary, "request", kept_in(answers, "answers")))
+        with progress_bar("distinct answers", kept="finished results are kept") as progress:
+            run = evaluate(answers, sandbox=place, progress=progress, **dict(run_settings))
+    print_run(run, as_json)
+
+
+def _chosen_instances(
+    settings: SamplingSettings, evaluation: EvaluationSettings
+) -> tuple[str, ...]:
+    """Return the named instances, or those of `--limit` and `--category`: no others are missing."""
+    from lmrbench_evaluate.runs.evaluation import select
+
+    if not (settings.limit or evaluation.categories):
+        return settings.instances
+    rows = load_rows(settings.dataset, settings.config, settings.instances)
+    selected = select(rows, settings.instances, evaluation.categories)
+    names = settings.instances or sorted(selected)
+    return tuple([name for name in names if name in selected][: settings.limit])
 
 
 def _checked_run(
@@ -158,21 +162,23 @@ def _checked_run(
 ) -> RunSettings:
     """Return the settings of the evaluation, once its folder is checked: before the first request.
 
-    A run that is there keeps its instances, so that the answers to a few and then to all make one run.
+    A run that is there keeps its instances, so that the answers to a few and then to all make one
+    run.
 
     Raises:
-        ArgumentError: the folder holds something else; the message says how the answers so far can be used.
+        ArgumentError: the folder holds something else; the message says how the answers so far can
+            be used.
     """
     from lmrbench_evaluate.runs.evaluation import check_run
     from lmrbench_evaluate.runs.folder import RunFolder
 
-    rows, instances = load_rows(settings.dataset, settings.config), settings.instances
+    rows = load_rows(settings.dataset, settings.config)
+    instances = settings.instances
     check_config(instances, rows, settings.dataset)
     if instances and RunFolder(folder).exists:
-        known = {row["instance_id"] for row in rows}
-        instances = tuple(
-            dict.fromkeys((*instances, *sorted(known & RunFolder(folder).facts["scope"].keys())))
-        )
+        earlier = RunFolder(folder).facts["scope"]
+        known = sorted(row["instance_id"] for row in rows if row["instance_id"] in earlier)
+        instances = tuple(dict.fromkeys([*instances, *known]))
     chosen = RunSettings(
         **{**dict(evaluation), "categories": ()},
         out=folder,
@@ -191,21 +197,21 @@ def _checked_run(
     return chosen
 
 
-def _sample(settings: SamplingSettings, quiet: bool) -> "SamplingSummary":
+def _sample(settings: SamplingSettings) -> "SamplingSummary":
     from ..api import models
 
-    with progress_bar(
-        "sampling", shown=not quiet, kept=partial(kept_in, settings.out, "answers")
-    ) as progress:
+    kept = partial(kept_in, settings.out, "answers")
+    with progress_bar("sampling", kept=kept) as progress:
         return models.generate(**dict(settings), progress=progress)
 
 
 def _text(
     settings: SamplingSettings, summary: "SamplingSummary", folder: Path | None = None
 ) -> "list[Part]":
-    counts = {"asked_now": summary.asked, "unusable_answers": summary.unusable}
     command = evaluate_command(settings.out, settings.config, settings.dataset)
-    command = f"{command} --out {folder}" if folder else command
+    if folder:
+        command += f" --out {folder}"
+    counts = {"asked_now": summary.asked, "unusable_answers": summary.unusable}
     parts = answers_text(settings.out, summary, "answers", command, **counts)
     if summary.cut:
         cut = plural(summary.cut, "answer was", "answers were")

@@ -1,4 +1,4 @@
-"""Help of the command line: commands under headings, and so the options of commands that have many."""
+"""Help of the command line: commands under headings, as are the options of long commands."""
 
 import functools
 from collections.abc import Callable
@@ -37,16 +37,16 @@ class GroupedCommand(TyperCommand):
 
 
 class GroupedHelp(TyperGroup):
-    """A group whose help lists its commands under their headings, and the options of its own likewise."""
+    """A group whose help lists its commands and options under their headings."""
 
     def __init__(self, **settings: Any) -> None:
         """Replace the types of Python in the help of all parameters."""
         super().__init__(**settings)
-        parameters: list[Any] = [
-            item for command in (self, *self.commands.values()) for item in command.params
-        ]
-        for item in parameters:
-            item.display_type = functools.partial(_type_for_readers, item.display_type)
+        for command in (self, *self.commands.values()):
+            parameters: list[Any] = command.params
+            for parameter in parameters:
+                show = parameter.display_type
+                parameter.display_type = functools.partial(_type_for_readers, show)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; a wrong value is described without the words of pydantic."""
@@ -63,12 +63,16 @@ class GroupedHelp(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one table for each heading."""
+        names = list(self.commands)
+        if ctx.parent is None:
+            names.sort(key=ORDER.index)
         headings: dict[str, list[tuple[str, str]]] = {}
-        for name in sorted(self.commands, key=ORDER.index) if ctx.parent is None else self.commands:
+        for name in names:
             command = self.commands[name]
-            heading = getattr(command, "rich_help_panel", None)
-            rows = headings.setdefault(heading if isinstance(heading, str) else "Commands", [])
-            rows.append((name, command.get_short_help_str(limit=80)))
+            panel = getattr(command, "rich_help_panel", None)
+            heading = panel if isinstance(panel, str) else "Commands"
+            row = (name, command.get_short_help_str(limit=80))
+            headings.setdefault(heading, []).append(row)
         _write(headings, formatter)
 
 
@@ -79,13 +83,18 @@ def _type_for_readers(show: Callable[..., str], ctx: Any) -> str:
 
 def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
     headings: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (*_PANELS, "Options")}
-    for item in command.get_params(ctx):
-        if record := item.get_help_record(ctx):
-            heading = next(
-                (heading for heading, names in _PANELS.items() if item.name in names), "Options"
-            )
-            headings[heading].append(record)
+    for parameter in command.get_params(ctx):
+        record = parameter.get_help_record(ctx)
+        if record:
+            headings[_heading_of(parameter.name)].append(record)
     _write(headings, formatter)
+
+
+def _heading_of(option: str) -> str:
+    for heading, names in _PANELS.items():
+        if option in names:
+            return heading
+    return "Options"
 
 
 def _write(headings: dict[str, list[tuple[str, str]]], formatter: Any) -> None:

@@ -1,4 +1,4 @@
-"""`lmrbench images` and `doctor`: the Docker images of the environments, and checks of this machine."""
+"""`lmrbench images` and `doctor`: the Docker images of environments, and checks of the machine."""
 
 from typing import Annotated, Any
 
@@ -31,26 +31,21 @@ def list_images(benchmark: BenchmarkFolder = None, as_json: Json = False) -> Non
     except InfraError as error:
         print_err(f"warning: {error}")
         api = None
-    rows: list[dict[str, Any]] = [
-        {
+    rows: list[dict[str, Any]] = []
+    cells = []
+    for environment in load_environments(benchmark).values():
+        identity = image_id(api, environment.tag) if api else None
+        row = {
             "environment": environment.name,
             "tag": environment.tag,
             "disk_mb": environment.disk_mb,
-            "image_id": image_id(api, environment.tag) if api else None,
+            "image_id": identity,
             "description": environment.description,
         }
-        for environment in load_environments(benchmark).values()
-    ]
-    cells = [
-        [
-            row["environment"],
-            row["tag"],
-            f"{row['disk_mb']} MB",
-            "yes" if row["image_id"] else "no",
-            row["description"],
-        ]
-        for row in rows
-    ]
+        rows.append(row)
+        disk = f"{environment.disk_mb} MB"
+        here = "yes" if identity else "no"
+        cells.append([environment.name, environment.tag, disk, here, environment.description])
     emit(rows, as_json, ("", (["environment", "tag", "disk", "here", "description"], cells)))
 
 
@@ -65,24 +60,23 @@ def build(
 ) -> None:
     """Build the images of environments.
 
-    Builds the installed environments, or those of --benchmark; with --agent, an image for an agent on each of them. If
-    builds cannot reach a package index, set LMRBENCH_BUILD_NETWORK=host.
+    Builds the installed environments, or those of --benchmark; with --agent, an image for an agent
+    on each of them. If builds cannot reach a package index, set LMRBENCH_BUILD_NETWORK=host.
 
     Example: lmrbench images build torch-cpu
     """
     from ..generation.agents.agent_image import build_agent_images
 
-    environments, built = choose_environments(names or (), benchmark), dict[str, str]()
+    environments = choose_environments(names or (), benchmark)
     if agent:
-        built = build_agent_images(
-            agent, [environment.tag for environment in environments], benchmark
-        )
+        tags = [environment.tag for environment in environments]
+        built = build_agent_images(agent, tags, benchmark)
     else:
         api = connect()
+        built = {}
         for environment in environments:
-            print_err(
-                f"building {environment.tag}: about {environment.disk_mb / 1000:.1f} GB of disk"
-            )
+            size = environment.disk_mb / 1000
+            print_err(f"building {environment.tag}: about {size:.1f} GB of disk")
             built[environment.tag] = build_image(api, environment)
     emit(built, as_json, *(f"{tag}  {identity}" for tag, identity in built.items()))
 
@@ -94,8 +88,8 @@ _COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}
 def doctor(settings: DoctorSettings, as_json: Json = False) -> None:
     """Examine this machine: can evaluation work here?
 
-    Checks versions, engine, images, sandbox, disk, memory and the Hub's token. With --model it also asks this model for
-    one token. Each line says how to fix the problem.
+    Checks versions, engine, images, sandbox, disk, memory and the Hub's token. With --model it also
+    asks this model for one token. Each line says how to fix the problem.
 
     The exit status is 1 if evaluation, or the model that was named, cannot work.
 

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_origin
@@ -37,27 +38,32 @@ def options(
         without: fields that keep their defaults.
         changes: field → an `option(...)` that describes it instead.
     """
-    fields = {
-        name: changes.get(name, item)
-        for name, item in _fields(settings).items()
-        if name not in without
-    }
+    fields = _fields(settings) | changes
+    for name in without:
+        fields.pop(name)
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(command)
-        place = next(name for name, item in own.parameters.items() if item.annotation is settings)
+        signature = inspect.signature(command)
         parameters: list[inspect.Parameter] = []
-        for name, item in own.parameters.items():
-            mine = [_parameter(settings, name, field) for name, field in fields.items()]
-            parameters += mine if name == place else [item.replace(kind=item.KEYWORD_ONLY)]
+        place = ""
+        for parameter in signature.parameters.values():
+            if parameter.annotation is settings:
+                place = parameter.name
+                parameters += [_parameter(settings, *item) for item in fields.items()]
+            else:
+                parameters.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
 
         @functools.wraps(command)
         def call(**values: Any) -> None:
-            command_flags.update({name: _flag(name, field) for name, field in fields.items()})
-            chosen = {name: value for name in fields if (value := values.pop(name)) is not None}
+            chosen = {}
+            for name, field in fields.items():
+                command_flags[name] = _flag(name, field)
+                value = values.pop(name)
+                if value is not None:
+                    chosen[name] = value
             command(**values, **{place: settings.of(**chosen)})
 
-        call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         call.__annotations__ = {item.name: item.annotation for item in parameters}
         return call
 
@@ -97,33 +103,34 @@ def _parameter(settings: type[Settings], name: str, field: FieldInfo) -> inspect
     default = inspect.Parameter.empty if field.is_required() else field.default
     if get_origin(kind) in (tuple, dict):
         kind, default = list[str] | None, None
-    declaration = _declaration(name, field)
+    annotation = Annotated[kind, _declaration(name, field)]
     return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[kind, declaration],
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )
 
 
 def _declaration(name: str, field: FieldInfo, flags: Sequence[str] = (), help: str = "") -> Any:
-    limits = {
-        short: getattr(part, key)
-        for part in field.metadata
-        for short, key in _LIMITS
-        if hasattr(part, key)
-    }
-    facts, text = _facts(field), help or field.description or ""
+    facts = _facts(field)
+    help = help or field.description or ""
     if get_origin(field.annotation) in (tuple, dict):
-        text = f"{text[:-2]}; repeatable)." if text.endswith(").") else f"{text[:-1]} (repeatable)."
+        help = _as_repeatable(help)
     if facts["argument"]:
-        return typer.Argument(help=text, metavar=facts["metavar"])
+        return typer.Argument(help=help, metavar=facts["metavar"])
+    limits = {}
+    for part in field.metadata:
+        if hasattr(part, "ge"):
+            limits["min"] = part.ge
+        if hasattr(part, "le"):
+            limits["max"] = part.le
     flags = flags or facts["flags"] or [_flag(name, field)]
-    return typer.Option(*flags, help=text, metavar=facts["metavar"], **limits)
+    return typer.Option(*flags, help=help, metavar=facts["metavar"], **limits)
 
 
-#: Limit of a typer option, and of a field.
-_LIMITS = (("min", "ge"), ("max", "le"))
+def _as_repeatable(help: str) -> str:
+    if help.endswith(")."):
+        return f"{help[:-2]}; repeatable)."
+    return f"{help[:-1]} (repeatable)."
+
 
 Track = Annotated[str, option_of(PromptSettings, "track")]
 DatasetSpec = Annotated[str, option_of(PromptSettings, "dataset")]
@@ -170,21 +177,15 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmat
 def tasks_and_drafts(
     names: list[str] | None, benchmark: Path | None, config: str | None = None
 ) -> tuple[list[Task], list[Problem]]:
-    """Load the named tasks, or all finished ones; print and return a warning for each draft that is left out."""
+    """Load the named tasks, or all finished ones; print and return a warning for each draft."""
     drafts: list[Problem] = []
     if names:
         config = config or choose_config(names, benchmark)
         tasks = load_tasks(names, benchmark, config)
+        _check_loaded(names, tasks, config)
     else:
         config = config or FUNCTION
         tasks, drafts = load_finished(benchmark, config)
-    loaded = {
-        name
-        for task in tasks
-        for name in (task.name, *(item.instance_id for item in task.instances))
-    }
-    if without := [name for name in names or () if name not in loaded]:
-        raise ArgumentError("config", f"{without[0]} has no instance of the configuration {config}")
     if not tasks:
         raise ArgumentError("config", f"no task has an instance of the configuration {config}")
     for draft in drafts:
@@ -192,13 +193,22 @@ def tasks_and_drafts(
     return tasks, drafts
 
 
+def _check_loaded(names: list[str], tasks: Sequence[Task], config: str) -> None:
+    """Check that each name is that of a loaded task or of one of its instances."""
+    loaded = {task.name for task in tasks}
+    for task in tasks:
+        loaded.update(instance.instance_id for instance in task.instances)
+    for name in names:
+        if name not in loaded:
+            raise ArgumentError("config", f"{name} has no instance of the configuration {config}")
+
+
 def chosen_row(instance: str, dataset: str, config: str | None = None) -> DatasetRow:
     """Load the row of an instance from a configuration, by default from any."""
-    groups = (
-        [load_rows(dataset, config, [instance])]
-        if config
-        else rows_by_config([instance], dataset).values()
-    )
-    rows = [row for group in groups for row in group]
+    if config:
+        rows = load_rows(dataset, config, [instance])
+    else:
+        configs = rows_by_config([instance], dataset)
+        rows = list(itertools.chain.from_iterable(configs.values()))
     [row] = choose_rows(rows, [instance])
     return row

@@ -1,30 +1,32 @@
-"""Outcomes of long work as text, JSON and an exit status: reports, answers of models, judgements."""
+"""Outcomes of long work as text, JSON and exit status: reports, answers of models, judgements."""
 
 import shlex
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from lmrbench_data.base.text import plural
 from lmrbench_data.dataset.load import EMBEDDED
 from lmrbench_data.loader import FUNCTION
 
-from .output import print_err
+from .output import emit, print_err
 
 if TYPE_CHECKING:
     from lmrbench_data.base.text_table import Table
     from lmrbench_data.chat.jobs import JobSummary
     from lmrbench_evaluate.judge.asking import JudgeSummary
     from lmrbench_evaluate.reports.report import Report
-    from lmrbench_evaluate.runs.evaluation import RunSummary
 
+    from ..api.run import Run
     from ..generation.answer_log import AnswerSummary
 
     Part = str | tuple[str, Table]
 
 
 def report_text(report: "Report", folder: Path | None = None) -> "list[Part]":
-    """Return the tables and warnings of a report, the scores last, and the files of the run in `folder`."""
+    """Return tables and warnings of a report, the scores last, and the files in `folder`."""
     from lmrbench_evaluate.reports.sections import tables, warnings
 
     if not report.scores:
@@ -36,19 +38,23 @@ def report_text(report: "Report", folder: Path | None = None) -> "list[Part]":
     return parts
 
 
-def run_status(summary: "RunSummary") -> int:
-    """Print the missing parts of a run; return the exit status."""
+def print_run(run: "Run", as_json: bool) -> None:
+    """Print the report of an evaluation and the missing parts of its run; exit with its status."""
+    summary = run.summary
+    assert summary is not None
+    report = run.report()
+    emit(report.to_dict(), as_json, *report_text(report, folder=run.path))
     if summary.stopped:
         print_err(f"incomplete: stopped after repeated infrastructure failures ({summary.stopped})")
     if summary.infra_errors:
         failed = plural(summary.infra_errors, "infra error")
         print_err(f"incomplete: {failed}; re-run the command to retry")
     if summary.stopped or summary.infra_errors:
-        return 3
+        raise typer.Exit(3)
     if summary.bad_rows:
         bad = plural(len(summary.bad_rows), "prediction row")
         print_err(f"{bad} could not be evaluated; all are listed in {summary.path}/run.json")
-    return 1 if summary.bad_rows else 0
+        raise typer.Exit(1)
 
 
 def answers_dict(out: Path, summary: "AnswerSummary") -> dict[str, Any]:
@@ -58,47 +64,56 @@ def answers_dict(out: Path, summary: "AnswerSummary") -> dict[str, Any]:
 
 def evaluate_command(predictions: Path, config: str = FUNCTION, dataset: str = EMBEDDED) -> str:
     """Return the command that evaluates predictions."""
-    options = {
-        "config": config if config != FUNCTION else "",
-        "dataset": dataset if dataset != EMBEDDED else "",
-    }
-    words = [word for name, value in options.items() if value for word in (f"--{name}", value)]
-    return shlex.join(["lmrbench", "evaluate", str(predictions), *words])
+    words = ["lmrbench", "evaluate", str(predictions)]
+    if config != FUNCTION:
+        words += ["--config", config]
+    if dataset != EMBEDDED:
+        words += ["--dataset", dataset]
+    return shlex.join(words)
 
 
 def answers_text(
     out: Path, summary: "AnswerSummary", what: str, command: str, **counts: int
 ) -> "list[Part]":
-    """Return the number of answers, with `counts` of which the first is that of this call, and their cost."""
-    rows = [[name.replace("_", " "), str(count)] for name, count in counts.items()]
-    rows.insert(1, ["from earlier calls", str(summary.kept)])
-    rows += [
-        ["tokens in, out", f"{summary.input_tokens:,}, {summary.output_tokens:,}"],
-        ["cost", summary.cost],
-    ]
+    """Return the numbers of answers, and their cost.
+
+    Args:
+        counts: number by name; the first is that of this call.
+    """
+    (now_name, now), *others = counts.items()
+    numbers = {now_name: now, "from earlier calls": summary.kept, **dict(others)}
+    rows = [[name.replace("_", " "), str(number)] for name, number in numbers.items()]
+    rows.append(["tokens in, out", f"{summary.input_tokens:,}, {summary.output_tokens:,}"])
+    rows.append(["cost", summary.cost])
     parts: list[Part] = [("", ([what, "number"], rows))]
-    if summary.kept or next(iter(counts.values())):
+    if summary.kept or now:
         parts.append(f"predictions: {out}; evaluate them with `{command}`")
     return parts
 
 
 def kept_in(file: Path, nouns: str) -> str:
-    """Return the clause that says where the results of a job that ended early are, if there are any."""
+    """Return the clause that says where the results of a job that ended early are, if any."""
     return f"{nouns} so far are in {file}" if file.exists() else f"there are no {nouns} so far"
 
 
 def exit_status(summary: "JobSummary", what: str, kept: str, nouns: str = "") -> int:
-    """Print what is missing (`what`: a noun, such as "request"), what is kept and how to resume; return the status."""
+    """Print what is missing, what is kept and how to resume; return the status.
+
+    Args:
+        what: what failed, as a noun such as "request".
+    """
     if summary.stopped:
         print_err(f"incomplete: {summary.stopped}; {kept}")
     if summary.errors:
-        print_err(
-            f"incomplete: {plural(summary.errors, what, nouns)} failed ({summary.first_error})"
-        )
-    if not summary.complete:
-        limit = "raise the cost limit, or run without one, to resume"
-        print_err(limit if summary.out_of_budget else "re-run the command to resume")
-    return 0 if summary.complete else 3
+        failed = plural(summary.errors, what, nouns)
+        print_err(f"incomplete: {failed} failed ({summary.first_error})")
+    if summary.complete:
+        return 0
+    if summary.out_of_budget:
+        print_err("raise the cost limit, or run without one, to resume")
+    else:
+        print_err("re-run the command to resume")
+    return 3
 
 
 def asking_lines(done: "JudgeSummary") -> "list[Part]":
@@ -113,18 +128,24 @@ def asking_lines(done: "JudgeSummary") -> "list[Part]":
 
 def asking_dict(done: "JudgeSummary") -> dict[str, Any]:
     """Return the JSON about all questions."""
-    names = "asked", "kept", "identical", "errors", "cost_usd", "complete", "stopped", "first_error"
-    facts = {"prompt_version": done.judge.prompt_version, "base_url": done.judge.server}
-    facts |= {name: getattr(done, name) for name in names}
     return {
-        **facts,
+        "prompt_version": done.judge.prompt_version,
+        "base_url": done.judge.server,
+        "asked": done.asked,
+        "kept": done.kept,
+        "identical": done.identical,
+        "errors": done.errors,
+        "cost_usd": done.cost_usd,
+        "complete": done.complete,
+        "stopped": done.stopped,
+        "first_error": done.first_error,
         "input_tokens": done.spent.input_tokens,
         "output_tokens": done.spent.output_tokens,
     }
 
 
 def asking_status(done: "JudgeSummary", what: str = "judgement", nouns: str = "judgements") -> int:
-    """Print why answers have no judgement or diagnosis and how to resume; return the exit status."""
+    """Print why answers have no opinion and how to resume; return the exit status."""
     if count := len(done.malformed):
         malformed = plural(count, "malformed answer is", "malformed answers are")
         print_err(f"{malformed} left out: there is no candidate function")

@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 #: Width of a table in a file or a pipe, where nothing is wrapped.
 PIPE_WIDTH = 1000
-#: In a table that lacks room, names, prose and headings are folded to no less than the first; numbers stay whole, and
-#: are shorter than names that begin with a digit.
+#: In a table that lacks room, names, prose and headings are folded to no less than the first;
+#: numbers stay whole, and are shorter than names that begin with a digit.
 FOLD_WIDTH, NUMBER_WIDTH = 16, 24
 #: Seconds between two lines about a long job without a terminal.
 LOG_EVERY_S = 30.0
+#: Most labels whose counts a bar shows.
+MAX_LABELS = 8
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
 
 
 def emit(result: Any, as_json: bool, *parts: "str | tuple[str, Table]") -> None:
-    """Print the result of a command, JSON or an analysis: as JSON, or as text (lines, and tables with titles)."""
-    if hasattr(result, "numbers"):
-        result, parts = result.numbers, (*result.tables, *result.notes, *parts)
+    """Print the result of a command as JSON, or its parts: lines, and tables with titles."""
     if as_json:
         _write(json.dumps(result, indent=2, default=str) + "\n")
         return
@@ -69,79 +69,83 @@ class _Column:
         from rich.cells import cell_len
         from rich.text import Text
 
-        shown = [visible(cell) for cell in cells]
-        heading, *lengths = map(cell_len, shown)
-        widest = max(lengths, default=1)
-        starts = {cell[:1] for cell in shown[1:]}
-        self.texts = [Text(cell) for cell in shown]
-        self.width = max(heading, widest)
-        self.is_number = (
-            not is_first and widest <= NUMBER_WIDTH and starts <= {*string.digits, "-", "+"}
-        )
+        heading, *contents = map(visible, cells)
+        widest = max(map(cell_len, contents), default=1)
+        starts = {content[:1] for content in contents}
+        is_short = widest <= NUMBER_WIDTH and not is_first
+        self.heading = Text(heading)
+        self.cells = [Text(content) for content in contents]
+        self.width = max(cell_len(heading), widest)
+        self.is_number = is_short and starts <= {*string.digits, "-", "+"}
         #: The narrowest that it may become.
         self.least = min(self.width, FOLD_WIDTH)
         if self.is_number:
-            word = max(map(cell_len, shown[0].split()), default=1)
+            word = max(map(cell_len, heading.split()), default=1)
             self.least = max(widest, min(word, FOLD_WIDTH))
-
-
-def _fit(columns: Sequence[_Column], room: int) -> tuple[int, int]:
-    """Return how many columns name a row, and how many columns fit into this width, at least one more than these."""
-    names = next((place for place, column in enumerate(columns) if column.is_number), 1)
-    if _table_width(column.least for column in columns[: names + 1]) > room:
-        names = 1
-    fitting = names + 1
-    while (
-        fitting < len(columns)
-        and _table_width(column.least for column in columns[: fitting + 1]) <= room
-    ):
-        fitting += 1
-    return names, fitting
 
 
 def _table_width(widths: Iterable[int]) -> int:
     return 1 + sum(width + 3 for width in widths)
 
 
-def _print_table(title: str, table: "Table") -> None:
-    """Print a table; contents are never read as markup. Columns without room follow in a second one, names repeated."""
+def _least_width(columns: Iterable[_Column]) -> int:
+    return _table_width(column.least for column in columns)
+
+
+def _count_names(columns: Sequence[_Column], room: int) -> int:
+    """Return how many of the first columns name a row: all before the first number, if they fit."""
+    for place, column in enumerate(columns):
+        if column.is_number:
+            fit = _least_width(columns[: place + 1]) <= room
+            return place if fit else 1
+    return 1
+
+
+def _print_table(title: str, table: Table) -> None:
+    """Print a table; contents are never read as markup.
+
+    Columns without room follow in another table, in which the names are repeated.
+    """
+    header, rows = table
+    columns = [
+        _Column(cells, is_first=not place)
+        for place, cells in enumerate(zip(header, *rows, strict=True))
+    ]
+    room = _console().width
+    names = _count_names(columns, room)
+    while columns:
+        fitting = names + 1
+        while fitting < len(columns) and _least_width(columns[: fitting + 1]) <= room:
+            fitting += 1
+        _print_columns(title, columns[:fitting], room)
+        rest = columns[fitting:]
+        columns = [*columns[:names], *rest] if rest else []
+        title = ""
+
+
+def _print_columns(title: str, columns: Sequence[_Column], room: int) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as RichTable
 
-    columns = [
-        _Column(cells, is_first=not place)
-        for place, cells in enumerate(zip(table[0], *table[1], strict=True))
-    ]
-    room = _console().width
-    names, fitting = _fit(columns, room)
-    block = columns[:fitting]
-    is_narrow = _table_width(column.width for column in block) > room
-    first, *others = block
+    first, *others = columns
     is_first_whole = _table_width([first.width, *(column.least for column in others)]) <= room
+    is_narrow = _table_width(column.width for column in columns) > room
     shown = RichTable(title=title or None, title_justify="left", box=SIMPLE_HEAD)
-    for column in block:
+    for column in columns:
         shown.add_column(
-            column.texts[0],
+            column.heading,
             justify="right" if column.is_number else "left",
             overflow="fold",
             width=column.least if is_narrow and column.is_number else None,
             no_wrap=column is first and is_first_whole,
         )
-    for number in range(1, len(table[1]) + 1):
-        shown.add_row(*(column.texts[number] for column in block))
-    print_rich(shown, least_width=_table_width(column.least for column in block))
-    if fitting < len(columns):
-        _print_table(
-            "",
-            (
-                [*table[0][:names], *table[0][fitting:]],
-                [[*row[:names], *row[fitting:]] for row in table[1]],
-            ),
-        )
+    for row in zip(*(column.cells for column in columns), strict=True):
+        shown.add_row(*row)
+    print_rich(shown, least_width=_least_width(columns))
 
 
 def print_rich(item: Any, least_width: int = 0) -> None:
-    """Print a renderable of rich, without colours where the output is piped; a narrower terminal wraps its lines."""
+    """Print a renderable of rich; a terminal narrower than `least_width` wraps its lines."""
     terminal = _console()
     terminal.width = max(terminal.width, least_width)
     with terminal.capture() as capture:
@@ -152,13 +156,10 @@ def print_rich(item: Any, least_width: int = 0) -> None:
 def _console() -> "Console":
     from rich.console import Console
 
-    is_live, has_colours = sys.stdout.isatty(), not os.environ.get("NO_COLOR")
+    if not sys.stdout.isatty():
+        return Console(width=PIPE_WIDTH, color_system=None, highlight=False)
     # rich itself keeps bold and italics where NO_COLOR is set.
-    return Console(
-        width=None if is_live else PIPE_WIDTH,
-        color_system="auto" if is_live and has_colours else None,
-        highlight=False,
-    )
+    return Console(color_system=None if os.environ.get("NO_COLOR") else "auto", highlight=False)
 
 
 def _write(text: str) -> None:
@@ -186,7 +187,7 @@ def _to_stdout() -> Iterator[None]:
 
 
 def prepare_streams() -> None:
-    """Prepare stdout and stderr for any text: closed streams swallow it, narrow encodings escape it."""
+    """Let stdout and stderr take any text: closed ones swallow it, narrow encodings escape it."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -197,10 +198,8 @@ def prepare_streams() -> None:
 
 class _LogToStderr(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        print_err(
-            ("warning: " if record.levelno >= logging.WARNING else "")
-            + with_flags(record.getMessage())
-        )
+        prefix = "warning: " if record.levelno >= logging.WARNING else ""
+        print_err(prefix + with_flags(record.getMessage()))
 
 
 def log_to_stderr() -> None:
@@ -213,25 +212,28 @@ def log_to_stderr() -> None:
 
 
 def only_runs(paths: list[Path]) -> list[Path]:
-    """Leave out files and folders that are no run, with a line on each; all stay if none is: the error says why."""
+    """Leave out files and folders that are not runs, with a line on each.
+
+    All stay if none is a run: the error says why.
+    """
     from lmrbench_evaluate.runs.folder import RunFolder
 
     runs = [path for path in paths if RunFolder(path).exists or not path.exists()]
-    for path in paths if runs else ():
+    if not runs:
+        return paths
+    for path in paths:
         if path not in runs:
             print_err(f"skipped: {path} is not a run folder")
-    return runs or paths
+    return runs
 
 
 @contextlib.contextmanager
-def progress_bar(
-    description: str, *, shown: bool = True, kept: str | Callable[[], str] = ""
-) -> Iterator[Progress]:
+def progress_bar(description: str, *, kept: str | Callable[[], str] = "") -> Iterator[Progress]:
     """Show progress on stderr: a bar in a terminal, a line from time to time elsewhere.
 
     Args:
-        kept: a clause that says where finished results are, or a function that returns it; with it, SIGINT and SIGTERM
-            stop the work cleanly.
+        kept: a clause that says where finished results are, or a function that returns it; with it,
+            SIGINT and SIGTERM stop the work cleanly.
     """
     from rich import progress
     from rich.console import Console
@@ -239,14 +241,13 @@ def progress_bar(
     if kept:
         signal.signal(signal.SIGTERM, _interrupt)
     terminal = Console(stderr=True, no_color=bool(os.environ.get("NO_COLOR")))
-    is_live = shown and sys.stderr.isatty()
     columns = (
         *progress.Progress.get_default_columns(),
         progress.MofNCompleteColumn(),
         progress.TextColumn("{task.fields[counts]}", markup=False),
     )
     try:
-        with progress.Progress(*columns, console=terminal, disable=not is_live) as bars:
+        with progress.Progress(*columns, console=terminal, disable=not sys.stderr.isatty()) as bars:
             yield _Steps(description, bars)
     except KeyboardInterrupt:
         if not kept:
@@ -256,7 +257,7 @@ def progress_bar(
 
 
 def _interrupt(*_: object) -> None:
-    """Stop as Ctrl-C does: the event loop handles SIGINT, which drops requests and keeps results."""
+    """Stop as Ctrl-C does: the event loop handles it, drops requests and keeps results."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job of a script
         signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.raise_signal(signal.SIGINT)
@@ -266,10 +267,12 @@ class _Steps(Progress):
     """Counts steps by their label, for a bar or for a line every `LOG_EVERY_S` seconds."""
 
     def __init__(self, description: str, bars: "RichProgress") -> None:
-        self._description, self._bars = description, bars
+        self._description = description
+        self._bars = bars
         self._task = bars.add_task(description, total=None, counts="")
         self._labels: Counter[str] = Counter()
-        self._total, self._printed = 0, time.monotonic()
+        self._total = 0
+        self._printed = time.monotonic()
 
     def start(self, total: int) -> None:
         self._total = total
@@ -277,15 +280,13 @@ class _Steps(Progress):
 
     def step(self, label: str = "") -> None:
         self._labels[label] += 1
-        counts = {label: count for label, count in self._labels.items() if label}
+        counts = [f"{name} {count}" for name, count in self._labels.items() if name]
         # Many labels, such as names of instances, are not counted.
-        text = (
-            " ".join(f"{label} {count}" for label, count in counts.items())
-            if len(counts) <= 8
-            else ""
-        )
+        text = " ".join(counts) if len(counts) <= MAX_LABELS else ""
         self._bars.update(self._task, advance=1, counts=text)
-        now, done = time.monotonic(), self._labels.total()
-        if self._bars.disable and now - self._printed >= LOG_EVERY_S and done < self._total:
-            self._printed = now
-            print_err(f"{self._description}: {done} of {self._total}{text and f' ({text})'}")
+        done = self._labels.total()
+        waited = time.monotonic() - self._printed
+        if self._bars.disable and waited >= LOG_EVERY_S and done < self._total:
+            self._printed = time.monotonic()
+            details = f" ({text})" if text else ""
+            print_err(f"{self._description}: {done} of {self._total}{details}")

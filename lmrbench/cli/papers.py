@@ -1,5 +1,6 @@
 """`lmrbench papers`: the authors' PDFs in the user's cache."""
 
+import itertools
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -26,29 +27,31 @@ def fetch(
 ) -> None:
     """Download missing PDFs and check their hashes.
 
-    PDFs are fetched one at a time; each must match the hash of its first download. After a connection error, the other
-    papers of that server are skipped.
+    PDFs are fetched one at a time; each must match the hash of its first download. After a
+    connection error, the other papers of that server are skipped.
 
     Example: lmrbench papers fetch dpo-preference-loss
     """
     from lmrbench_data.papers.fetch import PaperStore, UnreachableError, fetch_missing
 
-    store, chosen = PaperStore(), _papers(dataset, names)
-    with progress_bar("fetching", shown=not as_json) as progress:
-        done = fetch_missing(store, chosen, progress)
-    here = len(chosen) - len(done.problems)
-    failed = [{"paper": key, "error": str(error)} for key, error in done.problems.items()]
+    store = PaperStore()
+    papers = _papers(dataset, names)
+    with progress_bar("fetching") as progress:
+        done = fetch_missing(store, papers, progress)
+    present = len(papers) - len(done.problems)
+    failed = [{"paper": key, "error": str(problem)} for key, problem in done.problems.items()]
     emit(
-        {"papers": len(chosen), "here": here, "fetched": done.fetched, "failed": failed},
+        {"papers": len(papers), "here": present, "fetched": done.fetched, "failed": failed},
         as_json,
-        f"{here} of {len(chosen)} papers are in {store.folder}",
+        f"{present} of {len(papers)} papers are in {store.folder}",
     )
-    for problem, count in Counter(done.problems.values()).items():
+    problems = Counter(done.problems.values())
+    for problem, count in problems.items():
         print_err(f"error: {problem}; {plural(count, 'paper')} not fetched")
-    if any(isinstance(problem, UnreachableError) for problem in done.problems.values()):
+    if any(isinstance(problem, UnreachableError) for problem in problems):
         print_err("check the network, or add your own PDFs: lmrbench papers add ID FILE")
-    if done.problems:
-        raise typer.Exit(max(problem.exit_code for problem in done.problems.values()))
+    if problems:
+        raise typer.Exit(max(problem.exit_code for problem in problems))
 
 
 @app.command()
@@ -70,17 +73,25 @@ def add(
     print_out(f"{key}: {file.stat().st_size / 1e6:.1f} MB, sha256 {sha256[:12]}")
 
 
-def _papers(dataset: str, names: list[str] | None = None) -> dict[str, DatasetRow]:
-    """Return a row for each paper that an instance id or a key names, or for all papers, by key."""
+def _papers(dataset: str, names: list[str] | None) -> dict[str, DatasetRow]:
+    """Return a row by key for each paper that an instance id or a key names, or for all papers."""
     from lmrbench_data.papers.fetch import paper_key
 
-    rows, by_name = list[DatasetRow](), dict[str, DatasetRow]()
-    for every in (False, True):
-        if not by_name or set(names or ()) - by_name.keys():
-            rows = [
-                row for group in rows_by_config((), dataset, every=every).values() for row in group
-            ]
-            by_name = {name: row for row in rows for name in (row["instance_id"], paper_key(row))}
-    check_instances(names or (), by_name)
-    chosen = [by_name[name] for name in names] if names else sorted(rows, key=paper_key)
-    return {paper_key(row): row for row in chosen}
+    names = names or []
+    by_name = _rows_by_name(dataset, every=False)
+    if any(name not in by_name for name in names):
+        by_name = _rows_by_name(dataset, every=True)
+    check_instances(names, by_name)
+    rows = [by_name[name] for name in names] or sorted(by_name.values(), key=paper_key)
+    return {paper_key(row): row for row in rows}
+
+
+def _rows_by_name(dataset: str, *, every: bool) -> dict[str, DatasetRow]:
+    """Return the rows of the first configuration, or of every one, by instance id and paper."""
+    from lmrbench_data.papers.fetch import paper_key
+
+    configs = rows_by_config((), dataset, every=every)
+    rows = {}
+    for row in itertools.chain.from_iterable(configs.values()):
+        rows[row["instance_id"]] = rows[paper_key(row)] = row
+    return rows

@@ -1,6 +1,7 @@
-"""`lmrbench report`, `merge` and `show`: compare runs, combine the shares of an evaluation, explain one answer."""
+"""`lmrbench report`, `merge` and `show`: compare runs, combine shares of one, explain an answer."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,11 @@ from .outcomes import report_text
 from .output import Json, emit, only_runs, print_err
 
 if TYPE_CHECKING:
+    from lmrbench_evaluate.judge.judgement_log import Judgement
+    from lmrbench_evaluate.reports.answer_diff import DiffLine
     from lmrbench_evaluate.reports.answers import Chosen
+
+    from .outcomes import Part
 
 
 def report(
@@ -37,10 +42,12 @@ def report(
 ) -> None:
     """Compare runs by model, category and instance.
 
-    Recomputes the shares of reproduced and robust answers from the result rows. The scores come last.
+    Recomputes the shares of reproduced and robust answers from the result rows. The scores come
+    last.
 
-    An exact paired test compares each pair of models, within a run or across runs. --labels adds the agreement between
-    the judge and human labels. An .html page shows all answers; figures are SVG and PDF, their tables LaTeX and CSV.
+    An exact paired test compares each pair of models, within a run or across runs. --labels adds
+    the agreement between the judge and human labels. An .html page shows all answers; figures are
+    SVG and PDF, their tables LaTeX and CSV.
 
     Example: lmrbench report runs/a runs/b --out report.html
     """
@@ -73,8 +80,8 @@ def merge(
 ) -> None:
     """Merge runs on different instances into one run.
 
-    For evaluations that several machines or batch jobs have shared. Report, judge and show then work on the whole.
-    Results are copied unchanged, and nothing is evaluated again.
+    For evaluations that several machines or batch jobs have shared. Report, judge and show then
+    work on the whole. Results are copied unchanged, and nothing is evaluated again.
 
     Example: lmrbench merge runs/mine/share-* --out runs/mine/whole
     """
@@ -122,8 +129,9 @@ def show(
 ) -> None:
     """Explain one answer, or list those that did not pass.
 
-    Shows an answer's verdict, the outcomes of the model's other samples, the functions and experiments of a method, the
-    failed cases, the difference from the reference and the judgement. It is Markdown.
+    Shows an answer's verdict, the outcomes of the model's other samples, the functions and
+    experiments of a method, the failed cases, the difference from the reference and the judgement.
+    It is Markdown.
 
     Example: lmrbench show runs/mine dpo-preference-loss --model my-model --sample 1
     """
@@ -136,15 +144,14 @@ def show(
     if instance is None:
         if sample is not None:
             raise ArgumentError("sample", "belongs to an instance; name one")
-        rows = list(
-            failures(
-                run, {report.scores[number].key for number in fitting(report.scores, **choice)}
-            )
-        )
-        more = "every answer passed every case" if report.scores else "no results yet"
-        more = f"lmrbench show {run} INSTANCE explains an answer" if rows else more
-        table = [("What did not pass", (FAILURES, rows))] if rows else []
-        emit([dict(zip(FAILURES, row, strict=True)) for row in rows], as_json, *table, more)
+        models = {report.scores[number].key for number in fitting(report.scores, **choice)}
+        rows = list(failures(run, models))
+        parts: list[Part] = [f"lmrbench show {run} INSTANCE explains an answer"]
+        if rows:
+            parts.insert(0, ("What did not pass", (FAILURES, rows)))
+        else:
+            parts = ["every answer passed every case" if report.scores else "no results yet"]
+        emit([dict(zip(FAILURES, row, strict=True)) for row in rows], as_json, *parts)
         return
     chosen = choose_answer(report, instance, sample, **choice)
     emit(answer_dict(chosen), as_json, _markdown(chosen).rstrip("\n"))
@@ -157,38 +164,44 @@ def _markdown(chosen: "Chosen") -> str:
     from lmrbench_evaluate.reports.score_tables import words
     from lmrbench_evaluate.reports.spending import in_words
 
-    named, signs = words([chosen.score]), {"add": "+", "del": "-", "hunk": "@"}
+    names = words([chosen.score])
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters.update(in_words=in_words, block=_block, plural=plural)
-    environment.filters["word"] = lambda outcome: named.get(outcome, outcome)
-    environment.filters["difference"] = lambda lines: "\n".join(
-        f"{signs.get(at.kind, ' ')} {at.text}" for at in lines
-    )
-    passed, judged = (
-        sum(outcome in ("robust", "reproduced") for _, outcome in chosen.samples),
-        chosen.answer.judgement,
-    )
-    reasons = (
-        [judged.algorithm, judged.implementation, *(f"- {line}" for line in judged.rationale)]
-        if judged
-        else []
-    )
+    environment.filters |= {
+        "in_words": in_words,
+        "block": _block,
+        "plural": plural,
+        "word": lambda outcome: names.get(outcome, outcome),
+        "difference": _difference,
+    }
+    passed = [outcome for _, outcome in chosen.samples if outcome in ("robust", "reproduced")]
     return environment.get_template("show.md.j2").render(
         chosen=chosen,
         score=chosen.score,
         answer=chosen.answer,
         meanings=_MEANINGS,
-        passed=passed,
-        reasons="\n".join(filter(None, reasons)),
+        passed=len(passed),
+        reasons=_reasons(chosen.answer.judgement),
     )
 
 
+def _reasons(judgement: "Judgement | None") -> str:
+    if judgement is None:
+        return ""
+    lines = [f"- {line}" for line in judgement.rationale]
+    return "\n".join(filter(None, [judgement.algorithm, judgement.implementation, *lines]))
+
+
+def _difference(lines: "Iterable[DiffLine]") -> str:
+    signs = {"add": "+", "del": "-", "hunk": "@"}
+    return "\n".join(f"{signs.get(line.kind, ' ')} {line.text}" for line in lines)
+
+
 def _block(text: str, language: str = "") -> str:
-    """Return text that no Markdown changes: a block of code, whose fence is longer than any in the text."""
+    """Return text as a block of code, whose fence is longer than any in the text."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}{language}\n{text}\n{fence}"

@@ -1,4 +1,4 @@
-"""`lmrbench tasks` and `export`: list, show, start and lint tasks; export them for other harnesses."""
+"""`lmrbench tasks` and `export`: list, show, start and lint tasks; export them for harnesses."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -22,7 +22,8 @@ def list_tasks(
 ) -> None:
     """List all instances of a configuration.
 
-    Shows goal functions by category; --json adds file, paper, year, the size of the repository and what it depends on.
+    Shows goal functions by category; --json adds file, paper, year, the size of the repository and
+    what it depends on.
 
     Drafts (tasks with a TODO and no recording) are left out; a warning lists them.
 
@@ -30,18 +31,15 @@ def list_tasks(
     """
     from lmrbench_data.tasks.overview import goal_text, task_facts
 
-    rows = task_facts(tasks_and_drafts(None, benchmark, config)[0])
+    tasks, _ = tasks_and_drafts(None, benchmark, config)
+    rows = task_facts(tasks)
     goals: dict[str, list[list[str]]] = {}
     for row in rows:
-        name = goal_text(row["goals"]).rpartition(":")[
-            2
-        ]  # without the file, so that a row fits a line
-        goals.setdefault(row["category"], []).append([row["instance_id"], name])
-    emit(
-        rows,
-        as_json,
-        *((category, (["instance_id", "goal"], goals[category])) for category in sorted(goals)),
-    )
+        # Without the file, a row fits a line.
+        function = goal_text(row["goals"]).rpartition(":")[2]
+        goals.setdefault(row["category"], []).append([row["instance_id"], function])
+    tables = [(name, (["instance_id", "goal"], goals[name])) for name in sorted(goals)]
+    emit(rows, as_json, *tables)
 
 
 @app.command(rich_help_panel=MAINTAIN)
@@ -67,7 +65,8 @@ def show(
 ) -> None:
     """Show an instance as a model sees it.
 
-    Prints the instruction, the paper and the masked files as Markdown, and in the contract track also the contract.
+    Prints the instruction, the paper and the masked files as Markdown, and in the contract track
+    also the contract.
 
     Example: lmrbench tasks show dpo-preference-loss --track contract
     """
@@ -82,11 +81,8 @@ def show(
 def _paragraphs(item: dict[str, Any]) -> Iterator[str]:
     yield f"# {item['instance_id']}"
     yield f"{item['category']}: {item['paper']['title']}"
-    for title, key in (
-        ("Instruction", "instruction"),
-        ("Contract", "contract"),
-        ("Paper", "paper_text"),
-    ):
+    sections = {"instruction": "Instruction", "contract": "Contract", "paper_text": "Paper"}
+    for key, title in sections.items():
         if key in item:
             yield f"# {title}"
             yield item[key].strip()
@@ -103,8 +99,8 @@ def lint(names: TaskNames = None, benchmark: BenchmarkFolder = None, as_json: Js
 
     Reports malformed or overlong files, leaked solutions, and problems with cases and variants.
 
-    Finds in a second what `dataset build` and `dataset check` report later. Only `dataset check` proves that a task is
-    sound.
+    Finds in a second what `dataset build` and `dataset check` report later. Only `dataset check`
+    proves that a task is sound.
 
     Example: lmrbench tasks lint 01-dpo
     """
@@ -112,8 +108,9 @@ def lint(names: TaskNames = None, benchmark: BenchmarkFolder = None, as_json: Js
 
     tasks, problems = lint_tasks(names or (), benchmark)
     count = plural(len(problems), "problem") if problems else "no problems"
-    lines = *problem_lines(problems), f"{plural(tasks, 'task')}, {count}"
-    emit([problem.as_dict() for problem in problems], as_json, *lines)
+    summary = f"{plural(tasks, 'task')}, {count}"
+    as_dicts = [problem.as_dict() for problem in problems]
+    emit(as_dicts, as_json, *problem_lines(problems), summary)
     if problems:
         raise typer.Exit(1)
 
@@ -127,17 +124,17 @@ def new(
 ) -> None:
     """Start a task from a template.
 
-    Copies a template with TODO marks into the next task folder and overwrites nothing. `lmrbench tasks lint` then lists
-    what is missing.
+    Copies a template with TODO marks into the next task folder and overwrites nothing. `lmrbench
+    tasks lint` then lists what is missing.
 
     Example: lmrbench tasks new nucleus --benchmark tasks
     """
     folder = new_task(slug, benchmark)
-    option = f" --benchmark {benchmark}" if benchmark else ""
+    lint = "lmrbench tasks lint"
+    if benchmark:
+        lint += f" --benchmark {benchmark}"
     print_out(f"written: {folder}")
-    print_out(
-        f"next: copy the repository to {folder / 'repo'}, replace each TODO, then `lmrbench tasks lint{option}`"
-    )
+    print_out(f"next: copy the repository to {folder / 'repo'}, replace each TODO, then `{lint}`")
 
 
 export = typer.Typer(help="Export tasks for Harbor.", no_args_is_help=True)
@@ -148,14 +145,14 @@ export = typer.Typer(help="Export tasks for Harbor.", no_args_is_help=True)
 def harbor(settings: HarborSettings, as_json: Json = False) -> None:
     """Write a task folder for Harbor per instance.
 
-    Each folder has the workspace, the reference and a verifier that gives our verdict as rewards. The folders hold the
-    hidden tests and the answers.
+    Each folder has the workspace, the reference and a verifier that gives our verdict as rewards.
+    The folders hold the hidden tests and the answers.
 
     Example: lmrbench export harbor tasks --config method
     """
     from ..export.harbor import export_harbor
 
-    with progress_bar("tasks", shown=not as_json) as progress:
+    with progress_bar("tasks") as progress:
         instances = export_harbor(settings, progress)
     emit(
         {"folder": str(settings.out), "instances": instances},

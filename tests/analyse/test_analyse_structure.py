@@ -25,6 +25,7 @@ from lmrbench.analyse.structure import (
     original_measures,
     task_measures,
 )
+from lmrbench.original import facts
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import DatasetRow
@@ -35,12 +36,12 @@ from support.runs import two_levels, write_run
 
 
 def test_measures_have_the_definitions_of_the_measured_repositories() -> None:
-    measures, empty = original_measures()
-    assert empty == ["10-TimeDistill", "19-Native-Sparse-Attention", "21-TimeMixer"]
+    measures = original_measures()
+    assert facts.unmeasured_folders() == ["10-TimeDistill", "19-Native-Sparse-Attention", "21-TimeMixer"]
     assert len(measures) == 26
     # The smallest one has only one shape: 6 files and a directory above, 1 file in it.
     tree = measure_tree([*(f"{n}.py" for n in range(6)), "d/x.py"])
-    assert tree[DEPTH] == measures["13"][DEPTH] == 1.125
+    assert tree[DEPTH] == measures.loc["13", DEPTH] == 1.125
     assert tree[IMBALANCE] == np.std([7, 1]) / np.mean([7, 1])
 
 
@@ -98,7 +99,7 @@ def rows() -> list[DatasetRow]:
 def make_run(tmp_path: Path, rows: list[DatasetRow]) -> Any:
     """A run folder of two models on all tasks, whose core cases pass by chance."""
 
-    def make(name: str = "run", chance: float = 0.5, **facts: Any) -> Path:
+    def make(name: str = "run", chance: float = 0.5, **changes: Any) -> Path:
         dice = random.Random(2)
         scope = {row["instance_id"]: row["category"] for row in rows}
         results = [
@@ -106,7 +107,7 @@ def make_run(tmp_path: Path, rows: list[DatasetRow]) -> Any:
             for model in ("m", "n")
             for instance in scope
         ]
-        sha = {"dataset_sha256": dataset_sha256(rows), **facts}
+        sha = {"dataset_sha256": dataset_sha256(rows), **changes}
         return write_run(tmp_path / name, results, scope=scope, **sha)
 
     return make
@@ -117,9 +118,9 @@ def test_runs_are_regressed_on_all_measures(make_run: Any, rows: list[DatasetRow
     made = analyse_structure(run_answers([run]), rows_of_runs([run]))
     assert [term["name"] for term in made.numbers["terms"]] == [INTERCEPT, *MEASURES, "n"]
     assert (made.numbers["answers"], made.numbers["papers"], made.numbers["reference"]) == (56, 23, "m")
-    lengths = [measures[LENGTH] for measures in task_measures(rows).values()]
+    lengths = task_measures(rows)[LENGTH].to_numpy()
     assert made.numbers["measures"]["goal length"] == pytest.approx({"mean": np.mean(lengths), "sd": np.std(lengths)})
-    assert not any("The data lacks" in note for note in made.notes)
+    assert not any("missing or the same" in note for note in made.notes)
     with pytest.raises(ArgumentError, match="'tests' is unknown; one of: reproduced, robust, judge, people"):
         analyse_structure(run_answers([run]), rows, "tests")
     with pytest.raises(InputError, match="no answer has a result by people"):

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from lmrbench.analyse.answers import run_answers
-from lmrbench.analyse.result import Analysis
-from lmrbench.analyse.tables import ALL, BOTH, make_tables
+from lmrbench.analyse.result import ALL, Analysis
+from lmrbench.analyse.tables import BOTH, make_tables
 from lmrbench_data.base.proportions import wilson
 from lmrbench_evaluate.judge.opinion import BEST_FIRST, Category
 from lmrbench_evaluate.reports.annotations import Annotation

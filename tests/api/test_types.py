@@ -55,5 +55,5 @@ def test_public_names_are_what_is_exported() -> None:
         if isinstance(item, type) and issubclass(item, BaseException):
             assert issubclass(item, LMRBenchError)
     public = {name for name in vars(lmr) if not name.startswith("_")}
-    rooms = {path.stem for path in (ROOT / "lmrbench_data").iterdir()}
+    rooms = {path.stem for path in (ROOT / "lmrbench").iterdir()}
     assert public - rooms <= {*lmr.__all__, "TYPE_CHECKING", "Any", "importlib"}

@@ -1,4 +1,4 @@
-"""Ask a model why the failed answers of a run fail, in parallel; errors.jsonl gets one row per question.
+"""Ask a model why the failed answers of a run fail; errors.jsonl gets one row per question.
 
 The rows are those of the judge's log, with a diagnosis in place of an opinion.
 """
@@ -43,29 +43,29 @@ class Diagnosed(NamedTuple):
 def read_diagnoses(
     run: Path, model: str | None = None
 ) -> tuple[Judge | None, dict[AnswerKey, Diagnosed]]:
-    """Return the model that was asked about a run's failed answers and its diagnoses by answer; (None, {}) if none was.
+    """Return the model that was asked about a run's failed answers, and its diagnoses by answer.
 
-    By default these are the model, prompt and server that were asked last; diagnoses of two never mix.
+    By default these are the model, prompt and server that were asked last; diagnoses of two never
+    mix. Without any, returns (None, {}).
     """
     judges = DiagnosisLog.judges(run / FILE)
-    chosen = next((item for item in reversed(judges) if model in (None, item.model)), None)
-    if chosen is None:
+    if model is not None:
+        judges = [judge for judge in judges if judge.model == model]
+    if not judges:
         return None, {}
-    votes = DiagnosisLog.votes(run / FILE, chosen)
-    return chosen, {
-        answer: Diagnosed(
-            Diagnosis.model_validate(row) if row["status"] == JUDGED else None, row["reason"]
-        )
-        for answer, [row, *_] in votes.items()
-    }
+    diagnosed = {}
+    for answer, [row, *_] in DiagnosisLog.votes(run / FILE, judges[-1]).items():
+        diagnosis = Diagnosis.model_validate(row) if row["status"] == JUDGED else None
+        diagnosed[answer] = Diagnosed(diagnosis, row["reason"])
+    return judges[-1], diagnosed
 
 
 def has_failed(result: ResultRow) -> bool:
-    """Return whether an answer failed at the level by which its track is ranked; infra errors do not count."""
+    """Return whether an answer failed at the level that ranks its track; infra errors do not."""
     reached = outcome(result["status"], result["core_status"])
-    return reached != Status.INFRA_ERROR and not reaches(
-        reached, Level(ranking_level(result["track"]))
-    )
+    if reached == Status.INFRA_ERROR:
+        return False
+    return not reaches(reached, Level(ranking_level(result["track"])))
 
 
 def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeSummary:
@@ -73,18 +73,21 @@ def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeS
 
     Args:
         settings: the options of judging; `votes` is ignored, each answer gets one question.
-        progress: receives each answer; the label is its primary class, `judge_error`, `not_judged` or `malformed`.
+        progress: receives each answer; the label is its primary class, `judge_error`, `not_judged`
+            or `malformed`.
     """
     settings.price()
     rows = rows_of_run(settings)
     only_functions(rows.values(), "the diagnosis of errors")
     run = RunFolder(settings.run)
-    results = {AnswerKey.of(row).question: row for row in run.rows() if has_failed(row)}
+    failed = {AnswerKey.of(row).question: row for row in run.rows() if has_failed(row)}
+    instances = settings.instances or rows
     votes: dict[AnswerKey, Vote] = {}  # equal answers to the same question are one
-    for item in run.require_predictions():
-        key = item.key.question
-        if key in results and item.instance_id in (settings.instances or rows):
-            question = functools.partial(build_question, rows[item.instance_id], item, results[key])
+    for answer in run.require_predictions():
+        key = answer.key.question
+        if key in failed and answer.instance_id in instances:
+            row = rows[answer.instance_id]
+            question = functools.partial(build_question, row, answer, failed[key])
             votes.setdefault(key, Vote(key, 0, question))
     with DiagnosisLog.open(settings.run / FILE) as log:
         return Asking(settings, PROMPT, list(votes.values()), log, progress).run()

@@ -1,9 +1,10 @@
-"""The question about a failed answer, from the template `prompt_e2.md`, and the parser of the model's reply.
+"""The question about a failed answer, from `prompt_e2.md`, and the parser of replies.
 
-The LMR-BENCH paper names five classes of errors (Section 5.3, Figure 7); the prompt defines them in our words. An
-answer may show several; exactly one of them is the primary one, which counts in shares that sum to 1. Unlike the judge,
-this model sees the tests' report. The candidate's text, including its error messages, is made harmless like the judge's
-material (`lmrbench_evaluate/judge/neutralise.py`).
+The LMR-BENCH paper names five classes of errors (Section 5.3, Figure 7); the prompt defines them in
+our words. An answer may show several; exactly one of them is the primary one, which counts in
+shares that sum to 1. Unlike the judge, this model sees the tests' report. The candidate's text,
+including its error messages, is made harmless like the judge's material
+(`lmrbench_evaluate/judge/neutralise.py`).
 """
 
 import re
@@ -13,7 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from lmrbench_data.base.proportions import TRACKS
+from lmrbench_data.base.proportions import PAPER
 from lmrbench_data.base.text import cut, one_line, plural
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.dataset.rows import DatasetRow
@@ -22,7 +23,7 @@ from lmrbench_evaluate.judge.neutralise import enclose
 from lmrbench_evaluate.judge.opinion import PlainLine, Reply, read_reply
 from lmrbench_evaluate.judge.question import Prompt, Question
 from lmrbench_evaluate.predictions.prediction import Prediction
-from lmrbench_evaluate.reports.answers import failed_cases
+from lmrbench_evaluate.reports.answers import FailedCase, failed_cases
 
 TEMPLATE = Path(__file__).resolve().parent / "prompt_e2.md"
 SOURCES = ("candidate", "paper", "reference", "repository", "tests")
@@ -35,7 +36,7 @@ MIN_QUOTE = 6
 TEMPERATURE = 0.0
 
 
-# --- classes ----------------------------------------------------------------------------------------------------------
+# --- classes --------------------------------------------------------------------------------------
 
 
 class ErrorClass(StrEnum):
@@ -48,7 +49,7 @@ class ErrorClass(StrEnum):
     POLICY = "policy"
 
 
-# --- the reply, as the model gives it and as errors.jsonl keeps it ----------------------------------------------------
+# --- the reply, as the model gives it and as errors.jsonl keeps it --------------------------------
 
 
 class Evidence(BaseModel):
@@ -126,11 +127,10 @@ def parse_diagnosis(text: str, question: Question | None = None) -> Diagnosis:
     diagnosis = read_reply(text, Diagnosis)
     material = _without_blanks(question.messages[-1]["content"]) if question else ""
     marked = []
-    for item in diagnosis.errors:
-        quote = _without_blanks(item.quote)
-        marked.append(
-            item.model_copy(update={"found": len(quote) >= MIN_QUOTE and quote in material})
-        )
+    for error in diagnosis.errors:
+        quote = _without_blanks(error.quote)
+        is_found = len(quote) >= MIN_QUOTE and quote in material
+        marked.append(error.model_copy(update={"found": is_found}))
     return diagnosis.model_copy(update={"errors": tuple(marked)})
 
 
@@ -138,14 +138,14 @@ def _without_blanks(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
-# --- the question -----------------------------------------------------------------------------------------------------
+# --- the question ---------------------------------------------------------------------------------
 
 
 PROMPT = Prompt("diagnosis", TEMPLATE, SCHEMA, parse_diagnosis, TEMPERATURE)
 
 
 def build_question(row: DatasetRow, prediction: Prediction, result: ResultRow) -> Question:
-    """Build the question why an answer failed; equal input gives equal messages. No code is executed."""
+    """Build the question why an answer failed; equal input gives equal messages, no code runs."""
     report = _test_report(result)
     material = gather(row, prediction, PROMPT.version, report)
     tests = enclose("WHAT THE TESTS REPORTED", report, material.code)
@@ -153,18 +153,22 @@ def build_question(row: DatasetRow, prediction: Prediction, result: ResultRow) -
 
 
 def _test_report(result: ResultRow) -> str:
-    # A model that saw no contract cannot have broken it.
-    cases = [case for case in result["cases"] if case["core"] or result["track"] != TRACKS[0]]
+    cases = result["cases"]
+    if result["track"] == PAPER:  # a model that saw no contract cannot have broken it
+        cases = [case for case in cases if case["core"]]
     failed = failed_cases(cases)
-    lines = [
-        f"- {case.name} ({'core' if case.core else 'contract'}, seeds {', '.join(map(str, case.seeds))}): "
-        f"{case.status}: {cut(one_line(case.detail), MAX_DETAIL)}"
-        for case in failed[:MAX_CASES]
-    ]
+    lines = [_case_line(case) for case in failed[:MAX_CASES]]
+    if not failed:
+        lines.append(f"{result['status']}: {cut(one_line(result['detail']), MAX_DETAIL)}")
     if len(failed) > MAX_CASES:
         lines.append(f"- and {plural(len(failed) - MAX_CASES, 'more case')}")
     passed = {case["name"] for case in cases} - {case.name for case in failed}
     lines.append(f"Passed: {', '.join(sorted(passed)) or 'no case'}.")
-    if not failed:
-        lines.insert(0, f"{result['status']}: {cut(one_line(result['detail']), MAX_DETAIL)}")
     return "\n".join(lines)
+
+
+def _case_line(case: FailedCase) -> str:
+    kind = "core" if case.core else "contract"
+    seeds = ", ".join(map(str, case.seeds))
+    detail = cut(one_line(case.detail), MAX_DETAIL)
+    return f"- {case.name} ({kind}, seeds {seeds}): {case.status}: {detail}"

@@ -1,176 +1,181 @@
 """Classify the failed answers of a run by the diagnoses of a model.
 
-Shares are of the failed answers that have a class; the number without one is stated beside them, with reasons. Two
-shares are given for each class: of answers whose primary class it is (they sum to 1), and of answers that show it at
-all.
+Shares are of the failed answers that have a class; the number without one is stated beside them,
+with reasons. Two shares are given for each class: of answers whose primary class it is (they sum
+to 1), and of answers that show it at all.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from lmrbench_data.base.proportions import Share
 from lmrbench_data.base.text import cut, plural
 from lmrbench_data.base.text_table import Table
-from lmrbench_evaluate.judge.judgement_log import Judge
+from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_evaluate.predictions.prediction import AnswerKey
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.verdict import Status
 
 from ..result import Analysis
-from .ask import has_failed, read_diagnoses
-from .diagnosis import Diagnosis, ErrorClass
+from .ask import Diagnosed, has_failed, read_diagnoses
+from .diagnosis import ErrorClass
 
 #: Characters of a quote in the table of answers.
 MAX_QUOTE = 60
-#: Keys of an answer; samples of one model for one instance share all but the last.
-_KEYS = "instance_id", "model_name_or_path", "setting", "track", "sample"
 TITLE = "Why answers fail"
+#: Keys of a record that name a model, and an answer.
+_MODEL = ("model_name_or_path", "setting", "track")
+_ANSWER = ("instance_id", *_MODEL, "sample")
 
-
-class _Classified(NamedTuple):
-    """The failed answers of a run with their classes, and the model that gave these."""
-
-    answers: int
-    """Answers of the run, failed or not."""
-    records: list[dict[str, Any]]
-    """The failed ones (`_record`)."""
-    asked: Judge | None
-
-    @property
-    def classified(self) -> list[dict[str, Any]]:
-        """The failed answers that have a class."""
-        return [row for row in self.records if row["primary"]]
-
-    @property
-    def left_out(self) -> Counter[str]:
-        """Reason → number of failed answers without a class."""
-        return Counter(row["reason"] for row in self.records if row["reason"])
-
-    @property
-    def found(self) -> list[bool]:
-        """For each quote, whether it is in what the model was shown."""
-        return [error["found"] for row in self.records for error in row["errors"]]
+#: A failed answer with its classes and the evidence, or the reason why it has no class.
+Record = Mapping[str, Any]
 
 
 def analyse_errors(
     run: Path, *, model: str | None = None, instances: Sequence[str] = ()
 ) -> Analysis:
-    """Collect the error classes of a run's failed answers (`read_diagnoses`); no model is asked."""
+    """Collect the error classes of a run's failed answers; no model is asked."""
     import pandas as pd
 
-    answers = _collect(run, model, instances)
-    shares = {error: _shares(error, answers.classified) for error in ErrorClass}
-    tables = _tables(shares, answers.records) if answers.classified else []
-    numbers = {"run": str(run), **_numbers(answers, shares)}
-    return Analysis(TITLE, tables, list(_notes(answers)), pd.DataFrame(answers.records), numbers)
-
-
-def _collect(run: Path, model: str | None, instances: Sequence[str]) -> _Classified:
-    """Return the failed answers of a run with the classes that the model gave."""
     asked, diagnosed = read_diagnoses(run, model)
-    results = [
-        row for row in RunFolder(run).rows() if not instances or row["instance_id"] in instances
-    ]
-    records = []
-    for row in filter(has_failed, results):
-        missing = str(row["status"]) if row["status"] == Status.MALFORMED else ""
-        diagnosis, reason = diagnosed.get(AnswerKey.of(row).question, (None, missing))
-        records.append(_record(AnswerKey.of(row).row, diagnosis, reason or "no diagnosis yet"))
-    return _Classified(len(results), records, asked)
-
-
-def _notes(answers: _Classified) -> Iterator[str]:
-    """Yield what the numbers refer to, and what was left out."""
-    yield (
-        f"{len(answers.records):,} of {plural(answers.answers, 'answer')} failed (by core cases in the paper track, by "
-        f"all cases elsewhere), {len(answers.classified)} of them classified; shares refer to these."
-    )
-    if left_out := answers.left_out:
-        yield f"Without a class: {', '.join(f'{number} ({reason})' for reason, number in sorted(left_out.items()))}."
-    if answers.classified:
-        yield "Primary shares sum to 100%; the model may name further classes of an answer. Wilson's 95%."
-    if asked := answers.asked:
-        yield (
-            f"Asked: {asked.model} (prompt {asked.prompt_version}). {sum(answers.found)} of "
-            f"{plural(len(answers.found), 'quote')} found in what it was shown; the others are marked with a question "
-            "mark."
-        )
-
-
-def _numbers(
-    answers: _Classified, shares: Mapping[ErrorClass, tuple[Share, Share]]
-) -> dict[str, Any]:
-    """Return the JSON of the analysis."""
-    asked = answers.asked
-    return {
+    rows = list(RunFolder(run).rows())
+    if instances:
+        rows = [row for row in rows if row["instance_id"] in instances]
+    records = [_record(row, diagnosed) for row in rows if has_failed(row)]
+    classified = [record for record in records if record["primary"]]
+    shares = {error: _shares(error, classified) for error in ErrorClass}
+    numbers: dict[str, Any] = {
+        "run": str(run),
         "model": asked.model if asked else None,
         "prompt_version": asked.prompt_version if asked else None,
-        "answers": answers.answers,
-        "failed": len(answers.records),
-        "classified": len(answers.classified),
-        "without_class": dict(answers.left_out),
+        "answers": len(rows),
+        "failed": len(records),
+        "classified": len(classified),
+        "without_class": Counter(record["reason"] for record in records if record["reason"]),
         "classes": {
             str(error): {"primary": primary.as_dict(), "shown": shown.as_dict()}
             for error, (primary, shown) in shares.items()
         },
-        "quotes": {"found": sum(answers.found), "all": len(answers.found)},
-        "by_answer": answers.records,
+        "quotes": _count_quotes(classified),
+        "by_answer": records,
     }
+    tables: list[tuple[str, Table]] = []
+    if classified:
+        tables = [
+            (TITLE, _class_table(shares)),
+            ("By model (primary class)", _model_table(records)),
+            ("By answer", _answer_table(classified)),
+        ]
+    return Analysis(TITLE, tables, _notes(numbers), pd.DataFrame(records), numbers)
 
 
-def _record(key: AnswerKey, diagnosis: Diagnosis | None, reason: str) -> dict[str, Any]:
-    """Return a failed answer, its classes and the evidence, or the reason why it has no class."""
-    return {
-        **dict(zip(_KEYS, key[:5], strict=True)),
-        "primary": diagnosis.label if diagnosis else None,
-        "classes": sorted(diagnosis.classes) if diagnosis else [],
-        "reason": "" if diagnosis else reason,
-        "errors": diagnosis.model_dump(mode="json", by_alias=True)["errors"] if diagnosis else [],
-    }
+def _record(row: ResultRow, diagnosed: Mapping[AnswerKey, Diagnosed]) -> Record:
+    key = AnswerKey.of(row)
+    names = dict(zip(_ANSWER, key, strict=False))
+    diagnosis, reason = diagnosed.get(key.question, Diagnosed(None))
+    if diagnosis:
+        errors = diagnosis.model_dump(mode="json", by_alias=True)["errors"]
+        classes = sorted(diagnosis.classes)
+        return {
+            **names,
+            "primary": diagnosis.label,
+            "classes": classes,
+            "reason": "",
+            "errors": errors,
+        }
+    if not reason:
+        is_malformed = row["status"] == Status.MALFORMED
+        reason = str(Status.MALFORMED) if is_malformed else "no diagnosis yet"
+    return {**names, "primary": None, "classes": [], "reason": reason, "errors": []}
 
 
-def _shares(error: ErrorClass, classified: Sequence[Mapping[str, Any]]) -> tuple[Share, Share]:
-    """Return the shares of answers whose primary class it is, and of those that show it."""
-    answers = [(tuple(row[name] for name in _KEYS[:4]), row) for row in classified]
-    return (
-        Share.clustered((answer, row["primary"] == error) for answer, row in answers),
-        Share.clustered((answer, error in row["classes"]) for answer, row in answers),
-    )
+def _shares(error: ErrorClass, classified: Sequence[Record]) -> tuple[Share, Share]:
+    """Return the shares of answers whose primary class it is, and of those that show it.
+
+    Samples of one model for one instance are one unit.
+    """
+    units = [tuple(record[name] for name in _ANSWER[:-1]) for record in classified]
+    is_primary = [record["primary"] == error for record in classified]
+    is_shown = [error in record["classes"] for record in classified]
+    primary = Share.clustered(zip(units, is_primary, strict=True))
+    shown = Share.clustered(zip(units, is_shown, strict=True))
+    return primary, shown
 
 
-def _tables(
-    shares: Mapping[ErrorClass, tuple[Share, Share]], records: Sequence[Mapping[str, Any]]
-) -> list[tuple[str, Table]]:
-    """Return the classes, and their numbers by model and by answer."""
-    rows = [
-        [str(error), *(text for share in both for text in (share.fraction, share.bounds))]
-        for error, both in shares.items()
+def _count_quotes(classified: Iterable[Record]) -> dict[str, int]:
+    """Count the quotes, and those that are in what the model was shown."""
+    counts = {"found": 0, "all": 0}
+    for record in classified:
+        counts["found"] += sum(error["found"] for error in record["errors"])
+        counts["all"] += len(record["errors"])
+    return counts
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+def _notes(numbers: Mapping[str, Any]) -> list[str]:
+    """Return what the numbers refer to, and what was left out."""
+    lines = [
+        f"{numbers['failed']:,} of {plural(numbers['answers'], 'answer')} failed (by core cases in "
+        f"the paper track, by all cases elsewhere), {numbers['classified']} of them classified; "
+        "shares refer to these."
     ]
-    counts: dict[tuple[str, ...], Counter[str]] = {}
-    for row in records:
-        model = tuple(row[name] for name in _KEYS[1:4])
-        counts.setdefault(model, Counter()).update(["failed", row["primary"] or "no class"])
-    columns = ["failed", *map(str, ErrorClass), "no class"]
-    by_model = [
-        [f"{model} ({', '.join(filter(None, others))})", *(str(numbers[name]) for name in columns)]
-        for (model, *others), numbers in sorted(counts.items())
-    ]
-    by_answer = []
-    for row in sorted(records, key=lambda row: [row[name] for name in _KEYS]):
-        if row["primary"]:
-            name = row["model_name_or_path"] + (f" #{row['sample']}" if row["sample"] else "")
-            others = ", ".join(error for error in row["classes"] if error != row["primary"])
-            by_answer.append([row["instance_id"], name, row["primary"], others, _quote(row)])
-    return [
-        (TITLE, (["class", "primary", "95%", "shown", "95%"], rows)),
-        ("By model (primary class)", (["model", *columns], by_model)),
-        ("By answer", (["instance", "model", "primary", "also", "evidence"], by_answer)),
-    ]
+    reasons = sorted(numbers["without_class"].items())
+    if reasons:
+        counts = ", ".join(f"{number} ({reason})" for reason, number in reasons)
+        lines.append(f"Without a class: {counts}.")
+    if numbers["classified"]:
+        lines.append(
+            "Primary shares sum to 100%; the model may name further classes of an answer. Wilson's "
+            "95%."
+        )
+    if numbers["model"]:
+        quotes = numbers["quotes"]
+        lines.append(
+            f"Asked: {numbers['model']} (prompt {numbers['prompt_version']}). {quotes['found']} of "
+            f"{plural(quotes['all'], 'quote')} found in what it was shown; the others are marked "
+            "with a question mark."
+        )
+    return lines
 
 
-def _quote(row: Mapping[str, Any]) -> str:
+def _class_table(shares: Mapping[ErrorClass, tuple[Share, Share]]) -> Table:
+    rows = []
+    for error, (primary, shown) in shares.items():
+        cells = [primary.fraction, primary.bounds, shown.fraction, shown.bounds]
+        rows.append([str(error), *cells])
+    return ["class", "primary", "95%", "shown", "95%"], rows
+
+
+def _model_table(records: Sequence[Record]) -> Table:
+    import pandas as pd
+
+    frame = pd.DataFrame(records)
+    columns = [*map(str, ErrorClass), "no class"]
+    models = [frame[name] for name in _MODEL]
+    counts = pd.crosstab(models, frame["primary"].fillna("no class"))
+    counts = counts.reindex(columns=columns, fill_value=0)
+    rows = []
+    for (model, *others), numbers in zip(counts.index, counts.to_numpy().tolist(), strict=True):
+        name = f"{model} ({', '.join(filter(None, others))})"
+        rows.append([name, str(sum(numbers)), *map(str, numbers)])
+    return ["model", "failed", *columns], rows
+
+
+def _answer_table(classified: Iterable[Record]) -> Table:
+    rows = []
+    for record in sorted(classified, key=lambda record: [record[name] for name in _ANSWER]):
+        primary, sample = record["primary"], record["sample"]
+        model = record["model_name_or_path"] + (f" #{sample}" if sample else "")
+        others = ", ".join(error for error in record["classes"] if error != primary)
+        rows.append([record["instance_id"], model, primary, others, _quote(record)])
+    return ["instance", "model", "primary", "also", "evidence"], rows
+
+
+def _quote(record: Record) -> str:
     """Return the quote for the primary class, with a question mark if it is made up."""
-    error = next(error for error in row["errors"] if error["class"] == row["primary"])
+    [error] = [error for error in record["errors"] if error["class"] == record["primary"]]
     return ("" if error["found"] else "? ") + cut(error["quote"], MAX_QUOTE)
