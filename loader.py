@@ -1,4 +1,4 @@
-"""Load LMR-Bench from a checkout; a dataset carries `lmrbench_data/loader.py`, which stands alone."""
+"""Load LMR-Bench from a checkout; datasets carry `lmrbench_data/loader.py`, which stands alone."""
 
 from lmrbench_data.dataset.load import load, load_rows
 from lmrbench_data.loader import unpack

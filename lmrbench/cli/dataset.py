@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -353,6 +355,9 @@ def push(
     private: Annotated[
         bool, typer.Option("--private", help="Create the repository as private.")
     ] = False,
+    harbor: Annotated[
+        bool, typer.Option("--harbor", help="Also push the tasks for Harbor, in harbor/.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the changes without pushing.")
     ] = False,
@@ -376,16 +381,20 @@ def push(
     facts = load_benchmark(benchmark)
     configs, _ = _build_configs(benchmark)
     _refuse_unproved(configs, facts.name, benchmark)
-    plan = plan_push(api, repo, {built.config: built.rows for built in configs}, facts)
-    if not as_json:
-        _print_plan(plan)
-    sha = None
-    if not (dry_run or plan.done):
-        if not (yes or as_json):
-            question = f"Push to {repo} and tag it {plan.tag}? The tag can never move."
-            typer.confirm(question, abort=True, err=True)
-        sha = carry_out(api, plan, private=private)
-        print_err(f"pushed: {repo}@{plan.tag} ({sha[:12]})")
+    rows = {built.config: built.rows for built in configs}
+    with tempfile.TemporaryDirectory() as folder:
+        if harbor:
+            _write_harbor(rows, Path(folder))
+        plan = plan_push(api, repo, rows, facts, Path(folder))
+        if not as_json:
+            _print_plan(plan)
+        sha = None
+        if not (dry_run or plan.done):
+            if not (yes or as_json):
+                question = f"Push to {repo} and tag it {plan.tag}? The tag can never move."
+                typer.confirm(question, abort=True, err=True)
+            sha = carry_out(api, plan, private=private)
+            print_err(f"pushed: {repo}@{plan.tag} ({sha[:12]})")
     result = {
         "repo": repo,
         "tag": plan.tag,
@@ -397,6 +406,19 @@ def push(
         "commit": sha,
     }
     emit(result, as_json)
+
+
+def _write_harbor(configs: Mapping[str, list[DatasetRow]], folder: Path) -> None:
+    """Write the tasks of all rows for Harbor, as they lie in the repository."""
+    from ..export.harbor import write_registry, write_tasks
+    from ..export.settings import HarborSettings
+
+    rows = [row for table in configs.values() for row in table]
+    tasks = folder / "harbor"
+    with progress_bar("writing tasks for Harbor") as progress:
+        progress.start(len(rows))
+        write_tasks(rows, HarborSettings(out=tasks), tasks, progress)
+    write_registry(rows, folder, "harbor/")
 
 
 def _refuse_unproved(configs: list[_Built], name: str, benchmark: Path | None) -> None:

@@ -26,6 +26,8 @@ from .flags import command_flags
 from .output import print_err
 
 #: Heading in the help of commands that only maintainers use.
+#: The published dataset of the benchmark.
+DATASET = "lmr-bench/lmr-bench"
 MAINTAIN = "Maintain"
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lmrbench_data.base.errors import ArgumentError
+from lmrbench_data.base.hub_client import open_hub
 from lmrbench_data.base.text import plural
 
-from .options import JudgeModel, Labels
+from .options import DATASET, JudgeModel, Labels
 from .outcomes import report_text
 from .output import Json, emit, only_runs, print_err
 
@@ -36,6 +37,15 @@ def report(
     figures: Annotated[
         Path | None, typer.Option(file_okay=False, help="Also write figures and tables there.")
     ] = None,
+    eval_results: Annotated[
+        Path | None,
+        typer.Option(
+            file_okay=False, help="Also write the scores for models' repositories on the Hub there."
+        ),
+    ] = None,
+    published: Annotated[
+        str, typer.Option(help="Published dataset for --eval-results, org/name.")
+    ] = DATASET,
     labels: Labels = None,
     judge_model: JudgeModel = None,
     as_json: Json = False,
@@ -47,10 +57,12 @@ def report(
 
     An exact paired test compares each pair of models, within a run or across runs. --labels adds
     the agreement between the judge and human labels. An .html page shows all answers; figures are
-    SVG and PDF, their tables LaTeX and CSV.
+    SVG and PDF, their tables LaTeX and CSV. --eval-results writes one YAML file for each model,
+    for the folder .eval_results/ of its repository; the run must be complete and made in Docker.
 
     Example: lmrbench report runs/a runs/b --out report.html
     """
+    from lmrbench_evaluate.hub.eval_results import write_eval_results
     from lmrbench_evaluate.reports.report import check_form
 
     from ..api import run as runs_api
@@ -61,6 +73,8 @@ def report(
     emit(made.to_dict(), as_json, *report_text(made))
     written = [made.save(path, replace=replace) for path in out or ()]
     written += made.save_figures(figures) if figures else []
+    if eval_results:
+        written += write_eval_results(open_hub(), made.paths, published, eval_results)
     for path in written:
         print_err(f"written: {path}")
     if made.bad_annotations:

@@ -11,14 +11,13 @@ from lmrbench_data.base.errors import ArgumentError, LMRBenchError
 from lmrbench_data.base.hub_client import check_rights, open_hub
 from lmrbench_data.base.text import plural
 
-from .options import DatasetSpec, Workers, Yes
+from .options import DATASET, DatasetSpec, Workers, Yes
 from .output import Json, emit, only_runs, print_err, print_out, progress_bar
 
 if TYPE_CHECKING:
     from lmrbench_evaluate.hub.record import Record
     from lmrbench_evaluate.hub.verify import Verification
 
-DATASET = "lmr-bench/lmr-bench"
 #: Number of differing verdicts that are printed.
 MAX_DIFFERING = 50
 

@@ -93,31 +93,42 @@ def export_harbor(settings: HarborSettings, progress: Progress | None = None) ->
     progress.start(len(rows))
     # Inside the folder, because the user may stand in it.
     with tempfile.TemporaryDirectory(dir=out, prefix=".") as staging:
-        _write_tasks(rows, settings, Path(staging), progress)
+        write_tasks(rows, settings, Path(staging), progress)
+        write_registry(rows, Path(staging))
         for path in sorted(Path(staging).iterdir()):
             os.replace(path, out / path.name)
     return [row["instance_id"] for row in rows]
 
 
-def _write_tasks(
+def write_tasks(
     rows: Sequence[DatasetRow], settings: HarborSettings, folder: Path, progress: Progress
 ) -> None:
+    """Write the task folder of each row into a folder."""
     for row in rows:
         files = harbor_task(row, track=settings.track, network=settings.network)
         write_files(files, folder / row["instance_id"])
         progress.step(configuration_of(row).name)
-    registry = json.dumps(_registry(rows), indent=1)
+
+
+def write_registry(rows: Sequence[DatasetRow], folder: Path, tasks: str = "") -> None:
+    """Write `registry.json`, by which Harbor finds the tasks.
+
+    Args:
+        tasks: where the task folders are below `folder`, with a slash at the end.
+    """
+    registry = json.dumps(_registry(rows, tasks), indent=1)
     (folder / "registry.json").write_text(registry + "\n", encoding="utf-8")
 
 
-def _registry(rows: Sequence[DatasetRow]) -> list[dict[str, Any]]:
+def _registry(rows: Sequence[DatasetRow], tasks: str) -> list[dict[str, Any]]:
     """Return Harbor's index: a dataset for each configuration."""
     datasets: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
         config = configuration_of(row).name
         version = row["benchmark_version"]
         dataset = datasets.setdefault((config, version), _dataset(config, version))
-        dataset["tasks"].append({"name": row["instance_id"], "path": row["instance_id"]})
+        name = row["instance_id"]
+        dataset["tasks"].append({"name": name, "path": f"{tasks}{name}"})
     return [datasets[key] for key in sorted(datasets)]
 
 
@@ -148,7 +159,9 @@ def harbor_task(
     """Return the files of a row's task folder, by path."""
     image = registry_tag(row["docker_image"])
     workspace = workspace_files(row, track=track, has_network=network == "public")
-    instruction = f"Your workspace is `{WORKDIR}`.\n\n".encode() + workspace[TASK].data
+    # Harbor strips a first line with a canary, so that agents do not see it.
+    top = f"<!-- {row['canary']} -->\n\nYour workspace is `{WORKDIR}`.\n\n"
+    instruction = top.encode() + workspace[TASK].data
     files = {
         "task.toml": _file(_toml(_task(row, track, network))),
         "instruction.md": File(instruction),

@@ -135,7 +135,7 @@ def render_eval_yaml(benchmark: Benchmark, tables: Mapping[str, Table]) -> str:
 
 
 def _chance(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """Describe what a right implementation scores that guesses all open choices; empty if none are."""
+    """Describe the score of a right implementation that guesses open choices; empty without any."""
     guesses = []
     for row in rows.get(UNDERSPECIFIED, ()):
         options = [len(choice["options"]) for choice in row["choices"] if choice["open"]]

@@ -51,6 +51,8 @@ class PushPlan:
     repo_id: str
     configs: Mapping[str, Sequence[DatasetRow]]
     sha256: str
+    more: Path | None = None
+    """A folder of further files to push, such as tasks for Harbor."""
     head: str | None = None
     """Parent commit on main; None for a new repository."""
     done: bool = False
@@ -76,11 +78,26 @@ class PushPlan:
         empty = [data_file(config) for config, rows in self.configs.items() if not rows]
         return [name for name in FILES if name not in empty]
 
+    @property
+    def more_files(self) -> dict[str, Path]:
+        """The further files: path in the repository → file."""
+        if self.more is None:
+            return {}
+        paths = sorted(path for path in self.more.rglob("*") if path.is_file())
+        return {path.relative_to(self.more).as_posix(): path for path in paths}
+
 
 def plan_push(
-    api: "HfApi", repo_id: str, configs: Mapping[str, Sequence[DatasetRow]], benchmark: Benchmark
+    api: "HfApi",
+    repo_id: str,
+    configs: Mapping[str, Sequence[DatasetRow]],
+    benchmark: Benchmark,
+    more: Path | None = None,
 ) -> PushPlan:
     """Compare the rows of each configuration with the Hub.
+
+    Args:
+        more: a folder of further files to push.
 
     Raises:
         InputError: the token lacks the right to write, the version is older than a published one,
@@ -88,7 +105,7 @@ def plan_push(
         InfraError: the Hub does not answer.
     """
     rows = [row for group in configs.values() for row in group]
-    plan = PushPlan(benchmark, repo_id, configs, dataset_sha256(rows))
+    plan = PushPlan(benchmark, repo_id, configs, dataset_sha256(rows), more)
     check_rights(api, repo_id, write=True)
     with hub_errors(repo_id):
         if not api.repo_exists(repo_id, repo_type="dataset"):
@@ -108,7 +125,7 @@ def _compare(plan: PushPlan, files: Set[str]) -> None:
     Args:
         files: the files on main.
     """
-    plan.removed = sorted(files - {*plan.files, *KEPT})
+    plan.removed = sorted(files - {*plan.files, *plan.more_files, *KEPT})
     has_rows = not files.isdisjoint(map(data_file, CONFIGS))
     old = _remote_rows(plan.repo_id, plan.head) if has_rows else []
     plan.changes = list(diff_rows(old, plan.rows))
@@ -159,7 +176,8 @@ def _commit(api: "HfApi", plan: PushPlan, private: bool) -> str:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "dataset"
         write_dataset(plan.rows, folder, plan.benchmark)
-        additions = [CommitOperationAdd(file, str(folder / file)) for file in plan.files]
+        sources = {file: folder / file for file in plan.files} | plan.more_files
+        additions = [CommitOperationAdd(file, str(source)) for file, source in sources.items()]
         deletions = [CommitOperationDelete(file) for file in plan.removed]
         title = f"{plan.benchmark.title} {plan.tag} ({plan.sha256[:12]})"
         operations: list[CommitOperation] = [*additions, *deletions]

@@ -255,7 +255,12 @@ def test_the_card_is_read_back_by_the_hub_library(dataset: Path, toy_row: Row) -
     assert toy_row["golden_file"] not in card.text
     registration = yaml.safe_load((dataset / "eval.yaml").read_text())
     assert registration["name"] == 'A: "title" | of {{ all }}'
-    assert all(task["split"] == "test" for task in registration["tasks"])
+    # The fields that the Hub's page on evaluation results documents.
+    assert registration.keys() == {"name", "description", "evaluation_framework", "tasks"}
+    assert registration["evaluation_framework"] == "harbor"
+    assert all(task.keys() == {"id", "config", "split"} and task["split"] == "test" for task in registration["tasks"])
+    assert [task["id"] for task in registration["tasks"]] == ["function", "function_contract"]
+    assert "0 to 100" in registration["description"]
 
 
 # --- load -----------------------------------------------------------------------------------------------------------

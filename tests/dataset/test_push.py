@@ -97,6 +97,32 @@ def test_push_and_load(tmp_path: Path, hub: Hub, lmrbench: Command, built: Path)
     assert len(commits(hub)) == 2, "pushing again changes nothing"
 
 
+#: Prints the ids, and the first lines of the instructions, that the packaged builder for Harbor reads.
+LOAD_HARBOR = """
+import sys
+from datasets import load_dataset
+from huggingface_hub import snapshot_download
+folder = snapshot_download(sys.argv[1], repo_type="dataset", revision="v0.1.0", allow_patterns="harbor/*")
+for row in load_dataset("harbor", data_dir=folder + "/harbor", split="test"):
+    print(row["name"], row["instruction"].splitlines()[0])
+"""
+
+
+@pytest.mark.slow
+def test_tasks_for_harbor_are_pushed_beside_the_rows(hub: Hub, lmrbench: Command, built: Path) -> None:
+    code, said = push(lmrbench, built, "--harbor")
+    assert code == 0, said
+    files = hub.files(DATASET)
+    [registered] = json.loads(files["registry.json"])
+    assert registered["tasks"] == [{"name": "toy-scale", "path": "harbor/toy-scale"}]
+    assert "harbor/toy-scale/task.toml" in files
+    assert len(lmrbench(DATASET, "v0.1.0", program=LOAD_DATASET).stdout) == 65, "the rows load as before"
+    canary = load_benchmark(built).canary
+    assert files["harbor/toy-scale/instruction.md"].decode().startswith(f"<!-- {canary} -->\n\nYour workspace")
+    read = lmrbench(DATASET, program=LOAD_HARBOR)
+    assert read.stdout == "lmr-bench/toy-scale Your workspace is `/workspace`.\n", read.stderr
+
+
 @pytest.mark.slow
 def test_a_new_version_shows_what_changed_and_replaces_main(hub: Hub, lmrbench: Command, built: Path) -> None:
     assert push(lmrbench, built)[0] == 0

@@ -4,7 +4,7 @@ The owner of a model's repository, or anyone with a pull request, puts the file 
 `.eval_results/`; the Hub shows the scores on the model's page and on the benchmark's leaderboard.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,6 @@ import yaml
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import write_atomically
-from lmrbench_data.base.text import plural
 from lmrbench_data.dataset.hub_tasks import HUB_TASKS, HubTask
 from lmrbench_data.dataset.load import load_rows
 
@@ -24,25 +23,29 @@ if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry, HfApi
 
 
-def write_eval_results(api: "HfApi", run: Path, dataset: str, folder: Path) -> list[Path]:
-    """Write one file for each model of a run into a folder; return the files.
+def write_eval_results(
+    api: "HfApi", runs: Sequence[Path], dataset: str, folder: Path
+) -> list[Path]:
+    """Write the results of each model of these runs into a folder; return the files.
 
     Args:
         dataset: the published dataset, `org/name`.
 
     Raises:
-        InputError: the run is not complete or not official, or the dataset is not published.
+        InputError: a run is not complete or not official, or its dataset is not published.
     """
-    run_folder = RunFolder(run)
-    facts = run_folder.facts
-    published = find_published(api, dataset, facts["dataset_sha256"])
-    rows = load_rows(f"{dataset}@{published.sha}", published.config)
-    faults = list(run_faults(facts, list(run_folder.rows()), len(rows)))
-    if faults:
-        raise InputError(f"{run}: has no results for the Hub: {'; '.join(faults)}")
     by_model: dict[str, list[EvalResultEntry]] = {}
-    for score in score_runs([run]):
-        by_model.setdefault(score.model, []).extend(_entries(score, facts, dataset, published))
+    for run in runs:
+        run_folder = RunFolder(run)
+        facts = run_folder.facts
+        published = find_published(api, dataset, facts["dataset_sha256"])
+        rows = load_rows(f"{dataset}@{published.sha}", published.config)
+        faults = list(run_faults(facts, list(run_folder.rows()), len(rows)))
+        if faults:
+            raise InputError(f"{run}: has no results for the Hub: {'; '.join(faults)}")
+        for score in score_runs([run]):
+            entries = by_model.setdefault(score.model, [])
+            entries.extend(_entries(score, facts, dataset, published))
     return [_write(folder, model, entries) for model, entries in sorted(by_model.items())]
 
 
@@ -88,7 +91,7 @@ def _notes(score: ModelScore, facts: Mapping[str, Any]) -> str:
     how = f"with tools (agent {agent})" if agent != score.setting else "no tools"
     if agent == score.setting and score.setting:
         how += f" ({score.setting})"
-    samples = f"mean of {plural(score.samples, 'sample')}"
+    samples = "1 sample" if score.samples == 1 else f"mean of {score.samples} samples"
     return f"{how}; {score.track} track; {samples}; harness {facts['harness_version']}"
 
 
