@@ -120,7 +120,7 @@ def test_tasks_for_harbor_are_pushed_beside_the_rows(hub: Hub, lmrbench: Command
     canary = load_benchmark(built).canary
     assert files["harbor/toy-scale/instruction.md"].decode().startswith(f"<!-- {canary} -->\n\nYour workspace")
     read = lmrbench(DATASET, program=LOAD_HARBOR)
-    assert read.stdout == "lmr-bench/toy-scale Your workspace is `/workspace`.\n", read.stderr
+    assert read.stdout == "lmr-bench/toy-scale Your workspace is `/app`.\n", read.stderr
 
 
 @pytest.mark.slow
