@@ -182,7 +182,7 @@ def test_several_runs_stand_side_by_side(tmp_path: Path) -> None:
 
 
 def test_samples_and_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """pass@k averages over instances; pairs take first samples, leave infra errors out and count missing as failed."""
+    """pass@k and pass^k average over instances; pairs take first samples, leave infra errors out and count missing as failed."""
     monkeypatch.setattr(paired, "MIN_SHARED", 1)
     verdicts = {"a-one": ["passed", "failed"], "a-two": ["failed", "passed"], "b-one": ["failed"]}
     rows = [
@@ -195,14 +195,16 @@ def test_samples_and_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert (first["samples"], first["pass_at_k"]["robust"]) == (2, {"1": 0.3333, "2": 0.6667})
     assert first["overall"]["robust"]["ci95"] == [0.0615, 0.7923], "of 3 instances, not of 6 rows"
     numbers = {"first_better": 1, "second_better": 0, "equal": 1, "difference": 0.25, "p": 1.0, "p_holm": 1.0}
+    numbers |= {"unit": 0.5, "noise_floor": None}
     pair = {"first": "m", "second": "n", "instances": 2, **numbers, "ci95": [-0.1991, 0.4491]}
     assert made["pairs"] == [{"level": level, **pair} for level in ("reproduced", "robust")]
     text = render_markdown([many, tmp_path / "single"])
-    assert "| m | n | 2 | 1 | 0 | +25.0 | -20 - 45 | 1 | 1 |" in text
+    assert "| m | n | 2 | 1 | 0 | +25.0 | -20 - 45 | - | 1 | 1 |" in text
     assert "permutation test on each instance's share of samples" in text
     assert "| a-one | 1/2 | failed |" in text
     assert "| b-one | 0/1, 1 missing | missing |" in text
-    assert "| m | robust | 33.3% (6 - 79) | 66.7% (21 - 94) |" in text, "pass@k"
+    assert "| m | robust | pass@k | 33.3% (6 - 79) | 66.7% (21 - 94) |" in text
+    assert "| m | robust | pass^k | 33.3% (6 - 79) | 0.0% (0 - 56) |" in text
 
 
 def test_runs_on_two_datasets_or_configurations_are_refused(tmp_path: Path) -> None:
@@ -356,3 +358,15 @@ def test_names_send_no_control_sequence_to_the_terminal(tmp_path: Path) -> None:
     text = command(write_run(tmp_path, rows, bad_rows=["\x1b[2J"])).stdout
     assert "[bold red]markup" in text
     assert not [char for char in ("\x1b", "\x9b", "\u202e", "\x07") if char in text]
+
+
+def test_models_and_agents_are_crossed(tmp_path: Path) -> None:
+    rows = [
+        result("a-one", "passed"),
+        result("a-one", "failed", setting="agent:codex"),
+        result("a-one", "passed", model="n", setting="agent:codex"),
+    ]
+    write_run(tmp_path / "run", rows)
+    text = render_markdown([tmp_path / "run"])
+    assert "| model | track | standard | agent:codex |" in text
+    assert "| m | unstated | 33.3% | 0.0% |\n| n | unstated | - | 33.3% |" in text

@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmrbench_evaluate.reports.stats import holm, pass_at_k, permutation
+from lmrbench_evaluate.reports.stats import holm, least_differing, pass_all_k, pass_at_k, permutation
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=8), st.data())
-def test_pass_at_k_is_the_share_of_draws_in_which_one_passes(samples: list[bool], data: st.DataObject) -> None:
+def test_pass_at_k_and_pass_all_k_are_shares_of_draws(samples: list[bool], data: st.DataObject) -> None:
     k = data.draw(st.integers(1, len(samples)))
     draws = list(itertools.combinations(samples, k))
     assert pass_at_k(len(samples), sum(samples), k) == pytest.approx(sum(map(any, draws)) / len(draws))
+    assert pass_all_k(len(samples), sum(samples), k) == pytest.approx(sum(map(all, draws)) / len(draws))
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
@@ -46,3 +47,11 @@ def test_holm_agrees_with_statsmodels(values: list[float]) -> None:
         gc.unfreeze()
     assert holm(values) == pytest.approx(list(expected))
     assert holm([]) == []
+
+
+@given(comparisons=st.integers(1, 100))
+def test_noise_floor_is_the_least_number_of_instances_that_the_test_can_tell(comparisons: int) -> None:
+    least = least_differing(comparisons, 0.05)
+    others = [1.0] * (comparisons - 1)
+    below, enough = (holm([permutation([1] * number), *others])[0] for number in (least - 1, least))
+    assert enough < 0.05 <= below

@@ -7,7 +7,7 @@ equal files.
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import cycle
 from pathlib import Path
@@ -130,16 +130,22 @@ def draw_scores(axes: Axes, scores: Scores, level: Level) -> None:
 
 
 def draw_pass_at(axes: Axes, scores: Scores, level: Level) -> None:
-    """Draw pass@k at the ranking level with its interval over k."""
+    """Draw pass@k (solid) and pass^k (dashed) at the ranking level with their intervals over k."""
     shown = [score for score in scores if score.samples > 1]
-    axes.set(xscale="log", ylim=(0, 100), xlabel="k (samples)", ylabel=f"pass@k, {level} (%)")
+    axes.set(xscale="log", ylim=(0, 100), ylabel=f"pass@k, {level} (%)")
+    axes.set_xlabel("k (samples); dashed: pass^k")
     for score, look in zip(shown, _looks(shown, scores), strict=True):
-        rates = score.pass_at(level)
-        frame = pd.DataFrame(_point(p, score.pass_at_interval(p)) for p in rates.values())
-        axes.errorbar([*rates], frame.value, [frame.below, frame.above], **look)
-    ks = sorted(set().union(*(score.pass_at(level) for score in shown)))
+        _draw_rates(axes, score, score.pass_at(level), look)
+        dashed = {**look, "label": None, "fillstyle": "none", "linestyle": "--"}
+        _draw_rates(axes, score, score.pass_all(level), dashed)
+    ks = sorted(set().union(*(score.sample_counts for score in shown)))
     axes.set_xticks(ks, map(str, ks))
     axes.minorticks_off()
+
+
+def _draw_rates(axes: Axes, score: ModelScore, rates: Mapping[int, float], look: Any) -> None:
+    frame = pd.DataFrame(_point(rate, score.rate_interval(rate)) for rate in rates.values())
+    axes.errorbar([*rates], frame.value, [frame.below, frame.above], **look)
 
 
 def draw_cost(axes: Axes, scores: Scores, level: Level) -> None:

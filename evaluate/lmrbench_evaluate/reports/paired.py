@@ -11,7 +11,7 @@ from lmrbench_data.base.proportions import Interval
 from ..verdict.levels import Level
 from ..verdict.verdict import Status
 from .scores import ModelScore, Scores
-from .stats import holm, paired_interval, permutation
+from .stats import holm, least_differing, paired_interval, permutation
 
 #: Fewer shared instances say nothing about a difference.
 MIN_SHARED = 5
@@ -39,8 +39,12 @@ class Pair:
     """95% interval of the difference (`paired_interval`); instances are its independent units."""
     p: float
     """Two-sided p of the exact paired permutation test (one sample each: McNemar's exact test)."""
+    unit: float
+    """Smallest possible difference on one instance: one sample of it."""
     p_holm: float = 1.0
     """p adjusted for all comparisons of the report at this level (Holm)."""
+    noise_floor: float | None = None
+    """Smallest difference that could have been significant; None if no difference could."""
 
     @property
     def instances(self) -> int:
@@ -71,10 +75,14 @@ def compare_pairs(scores: Scores, names: Sequence[str]) -> list[Pair]:
 
 
 def _adjust(pairs: Sequence[Pair]) -> Iterator[Pair]:
-    """Yield the pairs with adjusted p values."""
+    """Yield the pairs with adjusted p values and their noise floors."""
     p_values = holm([pair.p for pair in pairs])
     for pair, p in zip(pairs, p_values, strict=True):
-        yield dataclasses.replace(pair, p_holm=p)
+        differing = least_differing(len(pairs), ALPHA)
+        floor = None
+        if differing <= pair.instances:
+            floor = differing * pair.unit / pair.instances
+        yield dataclasses.replace(pair, p_holm=p, noise_floor=floor)
 
 
 def compare(one: ModelScore, other: ModelScore, first: str, second: str, level: Level) -> Pair:
@@ -96,6 +104,7 @@ def compare(one: ModelScore, other: ModelScore, first: str, second: str, level: 
         difference=sum(differences) / (whole * len(differences)) if differences else 0.0,
         interval=paired_interval(shares, p),
         p=p,
+        unit=1 / whole,
     )
 
 

@@ -147,13 +147,15 @@ def settled_table(score: ModelScore, _: Scores) -> Iterator[Row]:
 
 @_by_model
 def pass_at_table(score: ModelScore, scores: Scores) -> Iterator[Row]:
-    """Make the table of pass@k with its interval, for models with several samples."""
-    ks = sorted(set().union(*(other.pass_at(other.headline) for other in scores)))
-    for level in levels(scores) if score.samples > 1 else ():
-        row = {"level": str(level)} | {f"k = {k}": "-" for k in ks}
-        for k, rate in score.pass_at(level).items():
-            row[f"k = {k}"] = f"{percent(rate)} ({bounds(score.pass_at_interval(rate))})"
-        yield row
+    """Make the table of pass@k and pass^k with intervals, for models with several samples."""
+    ks = sorted(set().union(*(other.sample_counts for other in scores)))
+    for level in levels(scores):
+        for name, rates in (("pass@k", score.pass_at(level)), ("pass^k", score.pass_all(level))):
+            row = {"level": str(level), "rate": name} | {f"k = {k}": "-" for k in ks}
+            for k, rate in rates.items():
+                row[f"k = {k}"] = f"{percent(rate)} ({bounds(score.rate_interval(rate))})"
+            if rates:
+                yield row
 
 
 @_by_model
@@ -218,6 +220,19 @@ def _judge_counts(tally: Tally, reasons: Iterable[str]) -> dict[str, Any]:
     }
 
 
+def setting_table(scores: Scores) -> Table:
+    """Make the table of models by settings: each model with each agent, at the ranking level."""
+    settings = sorted({score.setting for score in scores})
+    rows: dict[tuple[str, str], Row] = {}
+    for score in scores if len(settings) > 1 else ():
+        start = {"model": score.model, "track": score.track} | dict.fromkeys(settings, "-")
+        row = rows.setdefault((score.model, score.track), start)
+        cell = score.overall.share(score.headline).percent
+        row[score.setting] = cell if row[score.setting] == "-" else f"{row[score.setting]}, {cell}"
+    header, cells = _table(rows.values())
+    return [name or "standard" for name in header], cells
+
+
 def category_table(scores: Scores) -> Table:
     """Make the table of reproduced instances by category, with the number of robust ones."""
     rows = []
@@ -249,6 +264,7 @@ def _pair_row(pair: Pair) -> Row:
         "second better": str(pair.second_better),
         "points": f"{100 * pair.difference:+.1f}",
         "95%": bounds(pair.interval),
+        "noise floor": "-" if pair.noise_floor is None else f"{100 * pair.noise_floor:.1f}",
         "p": f"{pair.p:.2g}",
         "p (Holm)": f"{pair.p_holm:.2g}",
     }

@@ -27,7 +27,7 @@ from ..verdict.choices import NONE, OTHER, PUBLISHED, STATED
 from ..verdict.levels import TRACK_ORDER, Level
 from ..verdict.verdict import Status
 from .spending import Spending
-from .stats import pass_at_k
+from .stats import pass_all_k, pass_at_k
 from .tally import ScoredAnswer, Tally, rounded, share_dict
 
 #: The reported k of pass@k, up to the number of samples; k = samples is added.
@@ -175,23 +175,32 @@ class ModelScore:
         """The open choices of all graded answers."""
         return [choice for _, answer in self._graded() for choice in answer.settled]
 
-    def pass_at(self, level: Level) -> dict[int, float]:
-        """Return k → mean pass@k over the instances, for k = samples and smaller ones of `PASS_AT`.
-
-        It is empty for a single sample.
-        """
+    @property
+    def sample_counts(self) -> list[int]:
+        """The k of pass@k and pass^k: samples and smaller `PASS_AT`; none for a single sample."""
         if self.samples == 1:
-            return {}
-        ks = [k for k in PASS_AT if k < self.samples]
-        return {k: self._mean_pass_at(k, level) for k in [*ks, self.samples]}
+            return []
+        return [*(k for k in PASS_AT if k < self.samples), self.samples]
 
-    def _mean_pass_at(self, k: int, level: Level) -> float:
-        tallies = self.instances.values()
-        rates = [pass_at_k(tally.total, tally.reached(level), k) for tally in tallies]
-        return sum(rates) / len(rates)
+    def pass_at(self, level: Level) -> dict[int, float]:
+        """Return k → mean pass@k over the instances: one of k samples reaches the level."""
+        return self._rates(level, pass_at_k)
 
-    def pass_at_interval(self, rate: float) -> Interval:
-        """Return the interval of a pass@k; instances are its independent units."""
+    def pass_all(self, level: Level) -> dict[int, float]:
+        """Return k → mean pass^k over the instances: all of k samples reach the level."""
+        return self._rates(level, pass_all_k)
+
+    def _rates(self, level: Level, estimate: Callable[[int, int, int], float]) -> dict[int, float]:
+        rates = {}
+        for k in self.sample_counts:
+            estimates = [
+                estimate(tally.total, tally.reached(level), k) for tally in self.instances.values()
+            ]
+            rates[k] = sum(estimates) / len(estimates)
+        return rates
+
+    def rate_interval(self, rate: float) -> Interval:
+        """Return the interval of a pass@k or pass^k; instances are its independent units."""
         return wilson(rate * len(self.scope), len(self.scope))
 
     def as_dict(self) -> dict[str, Any]:
@@ -210,7 +219,8 @@ class ModelScore:
             "cut_at_token_limit": self.spending.cut,
             "overall": self.overall.as_dict(),
             **self._kind_dict(),
-            "pass_at_k": {str(level): self._rounded_pass_at(level) for level in Level},
+            "pass_at_k": {str(level): _rounded(self.pass_at(level)) for level in Level},
+            "pass_all_k": {str(level): _rounded(self.pass_all(level)) for level in Level},
             "categories": {name: tally.as_dict() for name, tally in categories},
             "instances": {name: dict(tally.outcomes) for name, tally in instances},
             "judged": {name: dict(tally.judged) for name, tally in instances if tally.judged},
@@ -229,8 +239,9 @@ class ModelScore:
             facts["settled"] = _settled(self)
         return facts
 
-    def _rounded_pass_at(self, level: Level) -> dict[str, float | None]:
-        return {str(k): rounded(rate) for k, rate in self.pass_at(level).items()}
+
+def _rounded(rates: Mapping[int, float]) -> dict[str, float | None]:
+    return {str(k): rounded(rate) for k, rate in rates.items()}
 
 
 #: Scores, usually best first.

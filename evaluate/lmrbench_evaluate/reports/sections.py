@@ -32,6 +32,7 @@ from .score_tables import (
     pair_table,
     pass_at_table,
     reading_table,
+    setting_table,
     settled_table,
     spending_table,
     summary_table,
@@ -86,7 +87,9 @@ JUDGE = (
 PAIRS = (
     "p is the two-sided p of the exact paired permutation test on each instance's share of "
     "samples; with one sample each, this is McNemar's exact test. Instances with an infra error "
-    "are left out. Points are the difference of the shares. Holm's p is adjusted for the number of "
+    "are left out. Points are the difference of the shares. The noise floor is the smallest "
+    "difference that could have been significant: just enough instances differ, all in favour of "
+    "one model, each by one sample. Holm's p is adjusted for the number of "
     "comparisons at a level. Models of two tracks, or with fewer than "
     f"{MIN_SHARED} shared instances, are not compared."
 )
@@ -102,12 +105,13 @@ def tables(report: ReportData) -> list[tuple[str, Table]]:
 
 def _score_tables(scores: Scores, split: Scores) -> Iterator[tuple[str, Table]]:
     yield "Unit-test accuracy", summary_table(split)
+    yield "Models by settings and agents", setting_table(scores)
     yield "Outcomes", outcome_table(split)
     yield "Functions of methods", method_table(split)
     yield "Altered choices", reading_table(scores)
     yield f"Open choices{only_difficulty(scores)}", settled_table(split)
     yield "Share of graded answers", graded_table(split)
-    yield "pass@k", pass_at_table(split)
+    yield "pass@k and pass^k", pass_at_table(split)
     yield "Judge", judge_table(scores)
     yield "Tests and judge", cross_table(scores)
     yield "Cost, tokens and time per answer", spending_table(split)

@@ -20,6 +20,25 @@ def pass_at_k(samples: int, passed: int, k: int) -> float:
     return 1 - math.comb(samples - passed, k) / math.comb(samples, k)
 
 
+def pass_all_k(samples: int, passed: int, k: int) -> float:
+    """Return the unbiased estimate of the chance that all of `k` samples pass (pass^k).
+
+    `passed` of the instance's `samples`, at least `k`, have passed (Yao et al. 2024, Sec. 4).
+    """
+    if not 1 <= k <= samples:
+        raise ValueError(f"pass^{k} needs at least {max(k, 1)} samples, not {samples}")
+    return math.comb(passed, k) / math.comb(samples, k)
+
+
+def least_differing(comparisons: int, alpha: float) -> int:
+    """Return the least number of instances that have to differ, all in favour of one model.
+
+    With `d` of them, the exact paired test gives p = 2 / 2^d, which Holm's adjustment multiplies by
+    the number of comparisons; the result is the smallest `d` with an adjusted p below `alpha`.
+    """
+    return math.floor(math.log2(2 * comparisons / alpha)) + 1
+
+
 def permutation(differences: Sequence[int]) -> float:
     """Return the two-sided p of Fisher's exact paired permutation test.
 
