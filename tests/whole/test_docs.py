@@ -100,6 +100,13 @@ def test_texts_state_the_numbers_of_rows_and_of_readers() -> None:
     texts = runpy.run_path(str(ROOT / "docs" / "counts.py"))["texts"](tasks)
     for path, text in texts.items():
         assert (ROOT / path).read_text(encoding="utf-8") == text, "run `python docs/counts.py`"
+
+
+@pytest.mark.nightly
+def test_tables_on_trust_are_current(tasks: list[Task]) -> None:
+    """As `docs/trust.py` writes them."""
+    text = read("docs/trust.md")
+    assert runpy.run_path(str(ROOT / "docs" / "trust.py"))["page"](tasks, text) == text, "run `python docs/trust.py`"
     assert f"| {sum(len(task.counterfactuals) for task in tasks)} | the paper states" in texts[Path("README.md")]
     assert f"{sum(len(task.implementations) for task in tasks)} instances from" in texts[Path("README.md")]
     line = next(
