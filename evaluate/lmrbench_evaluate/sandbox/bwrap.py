@@ -143,7 +143,7 @@ class _BwrapZygote(ChildZygote):
     """A zygote in bubblewrap, whose jobs are limited in memory from outside."""
 
     def watch(self, limits: Limits) -> Callable[[], Ended | None]:
-        return MemoryWatch(self.child.tree, limits)
+        return MemoryWatch(self.child.process.pid, limits)
 
     def rlimits(self, limits: Limits) -> Mapping[str, int]:
         # The kernel counts an ordinary user's zygote with its job.

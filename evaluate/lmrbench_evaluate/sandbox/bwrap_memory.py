@@ -6,10 +6,9 @@ import re
 import time
 from pathlib import Path
 
-import psutil
-
 from .base import Ended, Limits
 from .child_sandbox import WATCH_S
+from .processes import descendants, parents
 
 #: Lines of /proc/PID/status and of /proc/PID/smaps_rollup about memory that does not hold files.
 _OWN = re.compile(r"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.MULTILINE)
@@ -19,8 +18,8 @@ _SHARE = re.compile(r"^Pss_(?:Anon|Shmem):\s+(\d+) kB$", re.MULTILINE)
 class MemoryWatch:
     """Called often, it looks at a run's memory from time to time, and says if the run must end."""
 
-    def __init__(self, zygote: psutil.Process, limits: Limits) -> None:
-        self._zygote = zygote.pid
+    def __init__(self, zygote: int, limits: Limits) -> None:
+        self._zygote = zygote
         self._limit_mb = limits.memory_mb
         self._next_look = time.monotonic() + WATCH_S
 
@@ -39,27 +38,15 @@ class MemoryWatch:
     def _memory_mb(self, file: str, lines: re.Pattern[str]) -> float:
         """Return the sum of these lines over all processes of the run."""
         total_kb = 0
-        for process in _descendants(self._zygote):
+        known = _parents_at(int(time.monotonic() / WATCH_S))
+        for process in descendants(self._zygote, known):
             with contextlib.suppress(OSError):  # it has ended
                 text = Path(f"/proc/{process}/{file}").read_text(encoding="utf-8", errors="replace")
                 total_kb += sum(map(int, lines.findall(text)))
         return total_kb / 1024
 
 
-def _descendants(zygote: int) -> set[int]:
-    """Return the processes below a zygote; those of a run stay there: process 1 adopts orphans."""
-    found = {zygote}
-    for process, parent in _parents_at(int(time.monotonic() / WATCH_S)).items():
-        if parent in found:  # parents precede their children
-            found.add(process)
-    return found - {zygote}
-
-
 @functools.lru_cache(maxsize=1)
 def _parents_at(look: int) -> dict[int, int]:
-    """Return the parents of this process's descendants, for all runs that look at the same time."""
-    parents = {}
-    for process in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            parents[process.pid] = process.ppid()
-    return parents
+    """Return `parents()` as all runs see them at one look: each process is a file to read."""
+    return parents()

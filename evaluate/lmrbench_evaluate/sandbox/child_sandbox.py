@@ -18,22 +18,19 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from lmrbench_data.base.child import Child, describe_status
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.tasks.environments import Environment, known_environments
 
 from ..runner import source
 from .base import START_S, Ended, Limits, Pieces
+from .processes import cpu_seconds, descendants, kill_descendants
 from .zygote import END_S, Zygote
 from .zygotes import CLOSED, SHARED, Isolation, ZygoteSandbox
 
 #: Longest wait for output, so that limits that a zygote watches are noticed.
 WATCH_S = 0.2
 _READ_BYTES = 1 << 18
-#: User and system time of a process and of its children; then come times of waiting.
-_CPU_FIELDS = 4
 _log = logging.getLogger(__name__)
 
 
@@ -42,8 +39,6 @@ class ZygoteChild(Child):
 
     def __init__(self, command: Sequence[str], **options: Any) -> None:
         super().__init__(command, stderr=subprocess.PIPE, **options)
-        #: Stays this process even if another one gets its number.
-        self.tree = psutil.Process(self.process.pid)
 
     def kill(self) -> None:
         self.end_all()
@@ -51,17 +46,9 @@ class ZygoteChild(Child):
 
     def end_all(self) -> None:
         """Kill the process and all that it has started; any thread may call this."""
-        deadline = time.monotonic() + END_S
-        with contextlib.suppress(psutil.NoSuchProcess):
-            # Again until there are none: they may fork while they are being killed.
-            while running := self.tree.children(recursive=True):
-                for process in running:
-                    with contextlib.suppress(psutil.NoSuchProcess):
-                        process.kill()
-                psutil.wait_procs(running, timeout=1)
-                if time.monotonic() > deadline:
-                    break
-        self.process.kill()
+        if self.process.poll() is None:  # else another process may have its number
+            kill_descendants(self.process.pid, END_S)
+            self.process.kill()
 
 
 class ChildZygote(Zygote):
@@ -101,12 +88,8 @@ class ChildZygote(Zygote):
 
     def cpu_seconds(self) -> float:
         """Return the CPU seconds of its processes and of those that they have waited for."""
-        total_s = 0.0
-        with contextlib.suppress(psutil.NoSuchProcess):
-            for process in (self.child.tree, *self.child.tree.children(recursive=True)):
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    total_s += sum(process.cpu_times()[:_CPU_FIELDS])
-        return total_s
+        zygote = self.child.process.pid
+        return cpu_seconds({zygote, *descendants(zygote)})
 
     def offered_share(self, seconds: float) -> float:
         # In a session of its own, like a run: schedulers divide the machine between sessions.

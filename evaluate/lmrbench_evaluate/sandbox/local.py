@@ -19,13 +19,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
-
 from lmrbench_data.base.errors import InfraError
 
 from ..runner import zygote_arguments, zygote_program
 from .base import PYTHON_OPTIONS, Limits
 from .child_sandbox import ChildSandbox, ChildZygote, ZygoteChild
+from .processes import has_processes
 from .zygote import ZYGOTE_ENVIRONMENT, Zygote
 from .zygotes import CONTAINER, SHARED, Isolation
 
@@ -111,17 +110,7 @@ def _kill_all_of(user: int) -> None:
         with contextlib.suppress(OSError):  # they leave no room for another process
             command = [sys.executable, "-I", "-S", "-c", _KILL, str(user)]
             subprocess.run(command, stderr=subprocess.DEVNULL, check=False)
-        if not _has_processes(user):
+        if not has_processes(user):
             return
         time.sleep(0.02)
     raise InfraError(f"processes of user {user} cannot be killed")
-
-
-def _has_processes(user: int) -> bool:
-    """Return whether a process of a user runs; one that has ended may wait for its parent."""
-    for process in psutil.process_iter(["uids", "status"]):
-        uids = process.info["uids"]
-        is_running = process.info["status"] != psutil.STATUS_ZOMBIE
-        if uids and uids.real == user and is_running:
-            return True
-    return False
