@@ -196,3 +196,19 @@ def test_tables_on_trust_are_current() -> None:
     text = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
     page = runpy.run_path(str(ROOT / "docs" / "trust.py"))["page"]
     assert page(load_tasks(), text) == text, "run `python docs/trust.py`"
+
+
+def test_page_states_how_many_modules_name_a_thing() -> None:
+    """What a change of one kind touches: the fewer modules name a configuration, the cheaper is another one."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("| kind | counted | named in |\n|---|---|---|\n")[2].partition("\n\n")[0]
+    folders = ("lmrbench", "lmrbench_data", "evaluate", "cards")
+    modules = [path for folder in folders for path in (ROOT / folder).rglob("*.py") if "template" not in path.parts]
+    sources = [path.read_text(encoding="utf-8") for path in modules]
+    lines = table.splitlines()
+    assert len(lines) == 5
+    for line in lines:
+        names = re.findall("`(.+?)`", line)
+        pattern = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names)
+        count = sum(bool(re.search(pattern, source)) for source in sources)
+        assert f"| {count} modules |" in line
