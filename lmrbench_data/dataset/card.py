@@ -143,4 +143,4 @@ def _chance(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     if not guesses:
         return ""
     share = 100 * sum(guesses) / len(guesses)
-    return f", and guessing all open choices {share:.1f} of underspecified instances"
+    return f"; what is right but for guessed open choices gets {share:.1f} in underspecified"
