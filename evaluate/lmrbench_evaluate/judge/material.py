@@ -164,7 +164,7 @@ def _sources_of_cases(row: DatasetRow) -> list[str]:
 def _pair_of(
     path: str, reference: Sequence[Any], candidate: Sequence[Any], identical: bool
 ) -> Pair:
-    """Return the pair that the child sent as plain lists."""
+    """Return a pair that the child sent as plain lists."""
     return Pair(path, Side(*reference), Side(*candidate), identical)
 
 

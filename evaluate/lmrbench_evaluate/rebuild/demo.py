@@ -37,10 +37,10 @@ def _remaining(nodes: Sequence[ast.stmt], file: str) -> list[ast.stmt]:
     remaining = []
     is_demo = False
     for node in nodes:
-        is_given = ast.dump(node) in statements
-        if not is_given and not _only_names(node):
+        is_in_file = ast.dump(node) in statements
+        if not is_in_file and not _only_names(node):
             is_demo = True
-        if is_given or not is_demo:
+        if is_in_file or not is_demo:
             remaining.append(node)
     return remaining
 

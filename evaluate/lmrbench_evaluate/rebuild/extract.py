@@ -217,7 +217,7 @@ class _Reader:
         return blocks + self._prose(reply.text(end), reply.starts[end])
 
     def _unless_open(self, block: Block, reply: _Lines, fence: int, prose: str) -> list[Block]:
-        """Return a fenced block, or what is behind a fence that opens none.
+        """Return a fenced block, or the blocks behind a fence that opens none.
 
         Args:
             fence: the line of the fence.

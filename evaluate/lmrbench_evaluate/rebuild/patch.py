@@ -58,10 +58,10 @@ def apply_patch(files: Mapping[str, File], patch: str, notes: list[str]) -> dict
     return patched
 
 
-def _with_carriage_returns(patched: File, written: File, given: File) -> File:
+def _with_carriage_returns(patched: File, written: File, original: File) -> File:
     """Return a file with its carriage returns, without which it was written and patched."""
     if patched.data == written.data:
-        return patched._replace(data=given.data)
+        return patched._replace(data=original.data)
     return patched._replace(data=patched.data.replace(b"\n", b"\r\n"))
 
 
@@ -112,7 +112,7 @@ class _Attempt(NamedTuple):
     files: Mapping[str, File]
     options: tuple[str, ...]
     ignored: tuple[str, ...]
-    """What it does not respect."""
+    """What it does not respect, for a note."""
 
 
 def _attempts(patch: str, files: Mapping[str, File]) -> Iterator[_Attempt]:
@@ -208,7 +208,7 @@ def _strip(text: str, files: Collection[str]) -> int:
 
 
 def _strip_plain(text: str, files: Collection[str]) -> int:
-    """Return the same of a patch that git did not make."""
+    """Return the number of leading folders to strip from a patch that git did not make."""
     plain = re.findall(r"^--- ([^\t\n]+).*\n\+\+\+ ([^\t\n]+)", text, re.MULTILINE)
     names = set(itertools.chain(*plain)) - {"/dev/null"}
     if not names:
