@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from .errors import InputError
 
@@ -21,6 +22,8 @@ warnings.filterwarnings("ignore", module=re.escape(_FILENAME))
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 _NO_CODE = re.compile(r"[ \t\f]*(?:#|$)")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+#: The statements around another one, outermost first.
+_Parents: TypeAlias = tuple[ast.stmt, ...]
 
 _PARSER = threading.Lock()
 
@@ -40,10 +43,10 @@ class MalformedAnswerError(SourceError):
 
 @dataclass(frozen=True)
 class Target:
-    """A function's place in a file: its node and the enclosing statements, outermost first."""
+    """A function's place in a file: its node and the enclosing statements."""
 
     node: FunctionNode
-    parents: tuple[ast.stmt, ...]
+    parents: _Parents
 
 
 def first_line(node: ast.stmt) -> int:
@@ -148,9 +151,7 @@ def is_accessor(node: ast.stmt) -> bool:
     )
 
 
-def _targets(
-    body: list[ast.stmt], path: list[str], parents: tuple[ast.stmt, ...]
-) -> Iterator[Target]:
+def _targets(body: list[ast.stmt], path: list[str], parents: _Parents) -> Iterator[Target]:
     """Yield the definitions of a function at a dotted path, but not its companions."""
     name, *rest = path
     for node in body:

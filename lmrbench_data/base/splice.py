@@ -151,22 +151,32 @@ def _definitions(tree: ast.Module, name: str, names: Sequence[str] = ()) -> list
     A method may stand alone if no other of `names` has its name, or without `names` in any end of
     its chain of classes. Companions (`is_companion`) do not count.
     """
-    *outer, last = name.split(".")
-    bodies = list(class_bodies(tree.body, outer)) if outer else []
-    if not names:
-        for start in range(1, len(outer)):
-            bodies += class_bodies(tree.body, outer[start:])
-    has_namesake = any(other != name and other.rpartition(".")[2] == last for other in names)
-    if not (outer and has_namesake):
-        bodies.append(tree.body)
-    if not names:
-        bodies += [node.body for node in wrappers(tree)]
+    last = name.rpartition(".")[2]
     definitions = []
-    for body in bodies:
+    for body in _bodies(tree, name, names):
         for node in body:
             if isinstance(node, FunctionNode) and node.name == last and not is_companion(node):
                 definitions.append(_Located(_holder(tree, node), body, node))
     return definitions
+
+
+def _bodies(tree: ast.Module, name: str, names: Sequence[str]) -> list[list[ast.stmt]]:
+    """Return the blocks of code that may define a function."""
+    outer = name.split(".")[:-1]
+    bodies = list(class_bodies(tree.body, outer)) if outer else []
+    if not names:
+        for start in range(1, len(outer)):
+            bodies += class_bodies(tree.body, outer[start:])
+    if not (outer and _has_namesake(name, names)):
+        bodies.append(tree.body)
+    if not names:
+        bodies += [node.body for node in wrappers(tree)]
+    return bodies
+
+
+def _has_namesake(name: str, names: Sequence[str]) -> bool:
+    last = name.rpartition(".")[2]
+    return any(other != name and other.rpartition(".")[2] == last for other in names)
 
 
 def _holder(tree: ast.Module, node: ast.stmt) -> ast.stmt:
@@ -181,12 +191,16 @@ def _locate(tree: ast.Module, names: Sequence[str], goals: Sequence[str]) -> dic
         definitions = _definitions(tree, name, goals)
         if not definitions:
             raise MalformedAnswerError(f"no definition of {name!r}")
-        first = definitions[0]
-        in_class = [located for located in definitions if located.holder is not located.node]
-        if sum(located.body is first.body for located in in_class) > 1:
+        if _is_repeated(definitions):
             raise MalformedAnswerError(f"several definitions of {name!r} in the answer")
-        functions[name] = first
+        functions[name] = definitions[0]
     return functions
+
+
+def _is_repeated(definitions: Sequence[_Located]) -> bool:
+    """Return whether the class of the first definition has another one."""
+    in_class = [located for located in definitions if located.holder is not located.node]
+    return sum(located.body is definitions[0].body for located in in_class) > 1
 
 
 def _support(tree: ast.Module, functions: dict[str, _Located]) -> list[ast.stmt]:
@@ -201,15 +215,15 @@ def _new_statements(nodes: Iterable[ast.stmt], file: str, goals: Sequence[str]) 
     statements = {ast.dump(node) for node in body}
     classes = {node.name for node in body if isinstance(node, ast.ClassDef)}
     functions = {goal.rpartition(".")[2] for goal in goals}
+    return [node for node in nodes if _is_new(node, statements, classes, functions)]
 
-    def is_new(node: ast.stmt) -> bool:
-        if isinstance(node, ast.ClassDef):
-            return node.name not in classes
-        if isinstance(node, FunctionNode) and node.name in functions:
-            return False
-        return ast.dump(node) not in statements
 
-    return [node for node in nodes if is_new(node)]
+def _is_new(node: ast.stmt, statements: set[str], classes: set[str], functions: set[str]) -> bool:
+    if isinstance(node, ast.ClassDef):
+        return node.name not in classes
+    if isinstance(node, FunctionNode) and node.name in functions:
+        return False
+    return ast.dump(node) not in statements
 
 
 def _replace_all(
@@ -238,10 +252,7 @@ def _sort(
     siblings: Sequence[ast.stmt],
 ) -> _Support:
     """Return what goes with a function of statements at the top and of siblings in its class."""
-    start = first_line(located.holder)
-    end = located.holder.end_lineno or 0
-    above = [node for node in statements if (node.end_lineno or 0) < start]
-    below = [node for node in statements if first_line(node) > end and not is_accessor(node)]
+    above, below = _around(located.holder, statements)
     above += [node for node in siblings if isinstance(node, ast.Import | ast.ImportFrom)]
     beside = [node for node in siblings if node not in above]
     if "." in name:
@@ -250,6 +261,17 @@ def _sort(
     above += [node for node in beside if node.lineno < line]
     below = [node for node in beside if node.lineno > line] + below
     return _Support(above, [], below)
+
+
+def _around(
+    holder: ast.stmt, statements: Sequence[ast.stmt]
+) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """Return the statements above and below another one."""
+    start = first_line(holder)
+    end = holder.end_lineno or 0
+    above = [node for node in statements if (node.end_lineno or 0) < start]
+    below = [node for node in statements if first_line(node) > end and not is_accessor(node)]
+    return above, below
 
 
 def _new_members(nodes: Iterable[ast.stmt], owner: ast.stmt) -> list[ast.stmt]:
@@ -273,9 +295,14 @@ def _text(lines: list[str], nodes: Iterable[ast.stmt], indent: str = "", gap: st
         if is_repeated or _is_prose(node) or _is_future(node):
             continue
         last = block_end(lines, node)
-        source = "".join(lines[start - 1 : last]).rstrip() + "\n"
-        text += reindent(source, indentation(lines, node.lineno), indent) + gap
+        text += _moved(lines[start - 1 : last], indentation(lines, node.lineno), indent) + gap
     return text
+
+
+def _moved(lines: list[str], old: str, new: str) -> str:
+    """Return the source in lines with another indentation, and with one line end at its end."""
+    source = "".join(lines).rstrip() + "\n"
+    return reindent(source, old, new)
 
 
 def _is_prose(node: ast.stmt) -> bool:
@@ -311,7 +338,8 @@ def _replace(
         place = find_function(file, name)
         support = _sort(name, place, located, statements, siblings)
         result = _insert(file, place, split_lines(code), located.node, support)
-        result = _with_future(result, _future_names(support.above + support.below))
+        future_names = _future_names(support.above + support.below)
+        result = _with_future(result, future_names)
         find_function(result, name)  # the result must parse and hold one definition
     except SourceError as error:
         raise MalformedAnswerError(str(error)) from None
@@ -326,25 +354,58 @@ def _insert(
     node = place.node
     holder = place.parents[0] if place.parents else node
     indent = indentation(lines, node.lineno)
-    node_end = block_end(lines, node)
-    end = max(node_end, block_end(lines, holder))
-
-    def insert(line: int, text: str) -> None:
-        lines.insert(line, text.replace("\n", newline_of(file)))
-
+    end = max(block_end(lines, node), block_end(lines, holder))
     below = _text(code, support.below)
-    if below:
-        is_complete = lines[end - 1].endswith(("\n", "\r"))
-        insert(end, f"\n{below}" if is_complete else f"\n\n{below}")
-    # Decorators of the file stay unless the code has some.
-    start = first_line(node) if function.decorator_list else node.lineno
-    ending = "\n" if lines[node_end - 1].endswith(("\n", "\r")) else ""
-    del lines[start - 1 : node_end]
-    insert(start - 1, _function_text(code, function, indent) + ending)
-    insert(first_line(node) - 1, _text(code, support.members, indent, gap="\n"))
-    above = _text(code, support.above)
-    insert(first_line(holder) - 1, f"{above}\n" if above else "")
+    edits = [
+        _Edit(end, end, _below(lines[end - 1], below)),
+        _function_edit(lines, node, function, _function_text(code, function, indent)),
+        _insertion(node, _text(code, support.members, indent, gap="\n")),
+        _insertion(holder, _above(_text(code, support.above))),
+    ]
+    newline = newline_of(file)
+    for edit in edits:
+        lines[edit.start : edit.end] = [edit.text.replace("\n", newline)]
     return "".join(lines)
+
+
+class _Edit(NamedTuple):
+    """A text in place of the lines between two positions, which start at 0."""
+
+    start: int
+    end: int
+    text: str
+
+
+def _insertion(node: ast.stmt, text: str) -> _Edit:
+    """Return the edit that puts a text above a statement and its decorators."""
+    place = first_line(node) - 1
+    return _Edit(place, place, text)
+
+
+def _function_edit(
+    lines: list[str], node: FunctionNode, function: FunctionNode, text: str
+) -> _Edit:
+    """Return the edit that replaces a function; its decorators stay unless the new one has some."""
+    start = first_line(node) if function.decorator_list else node.lineno
+    end = block_end(lines, node)
+    ending = "\n" if _is_complete(lines[end - 1]) else ""
+    return _Edit(start - 1, end, text + ending)
+
+
+def _above(text: str) -> str:
+    """Return a text that goes above a statement, before a blank line."""
+    return f"{text}\n" if text else ""
+
+
+def _below(last_line: str, text: str) -> str:
+    """Return a text that goes below a line, after a blank line."""
+    if not text:
+        return ""
+    return f"\n{text}" if _is_complete(last_line) else f"\n\n{text}"
+
+
+def _is_complete(line: str) -> bool:
+    return line.endswith(("\n", "\r"))
 
 
 def _function_text(code: list[str], function: FunctionNode, indent: str) -> str:

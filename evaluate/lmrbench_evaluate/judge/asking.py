@@ -91,14 +91,10 @@ class Asking:
         self.log = log
         self.progress = progress
         self.workers = settings.workers
-        schema = {"name": prompt.name, "strict": True, "schema": prompt.schema}
-        form = {"type": "json_schema", "json_schema": schema}
-        client = self.client = ChatClient(settings, prompt.temperature, form)
+        self.client = _client(settings, prompt, log.spent[settings.model])
         body = json.dumps(settings.body, sort_keys=True) if settings.body else ""
-        self.judge = Judge(settings.model, prompt.version, client.server, body)
+        self.judge = Judge(settings.model, prompt.version, self.client.server, body)
         self.summary = JudgeSummary(judge=self.judge)
-        spent = log.spent[settings.model]
-        client.budget = Budget(settings.max_cost, settings.price(), spent.cost_usd, spent.unknown)
         self._questions: dict[AnswerKey, asyncio.Task[Question]] = {}
 
     def run(self) -> JudgeSummary:
@@ -121,11 +117,15 @@ class Asking:
         except NotJudgedError as error:
             return self._write(job, reason=error.outcome, error=str(error))
         if question.identical:
-            self.summary.identical += 1
-            if not self.prompt.identical:
-                return self._write(job, reason=IDENTICAL)
-            return self._write(job, self.prompt.identical, by=BY_COMPARISON)
+            return self._write_identical(job)
         return await self._ask(job, question)
+
+    def _write_identical(self, job: Vote) -> str:
+        """Write the outcome of an answer with the reference's code."""
+        self.summary.identical += 1
+        if not self.prompt.identical:
+            return self._write(job, reason=IDENTICAL)
+        return self._write(job, self.prompt.identical, by=BY_COMPARISON)
 
     async def _question(self, job: Vote) -> Question:
         """Return the question on an answer, built once for all its votes, which come in a row."""
@@ -146,15 +146,21 @@ class Asking:
         except RequestError as error:
             failure = error
         self.summary.asked += 1
-        is_lost = failure is not None and failure.is_billed
-        facts = {**_spent(completions, is_lost), "error": str(failure or "")}
+        facts = _spent(completions, is_lost=bool(failure and failure.is_billed))
         facts["duration_s"] = round(time.monotonic() - started, 3)
-        if failure and failure.cause is Cause.LENGTH and question.is_mostly_candidate:
-            return self._write(job, reason=TOO_LONG, **facts)
-        label = self._write(job, reply, **facts)
         if failure:
-            raise failure
-        return label
+            return self._write_failure(job, question, failure, facts)
+        return self._write(job, reply, **facts)
+
+    def _write_failure(
+        self, job: Vote, question: Question, failure: RequestError, facts: dict[str, Any]
+    ) -> str:
+        """Write that a question failed and raise the failure, unless the answer is the cause."""
+        facts["error"] = str(failure)
+        if failure.cause is Cause.LENGTH and question.is_mostly_candidate:
+            return self._write(job, reason=TOO_LONG, **facts)
+        self._write(job, **facts)
+        raise failure
 
     async def _read_reply(self, question: Question, completions: list[Completion]) -> Reply:
         """Ask until a reply can be read; `completions` receives each reply."""
@@ -200,17 +206,30 @@ class Asking:
         return VoteKey(job.answer, self.judge, job.number)
 
 
+def _client(settings: JudgeSettings, prompt: Prompt, spent: Spent) -> ChatClient:
+    """Return a client that asks for replies of the prompt's form, within the budget."""
+    schema = {"name": prompt.name, "strict": True, "schema": prompt.schema}
+    form = {"type": "json_schema", "json_schema": schema}
+    client = ChatClient(settings, prompt.temperature, form)
+    client.budget = Budget(settings.max_cost, settings.price(), spent.cost_usd, spent.unknown)
+    return client
+
+
 def _spent(completions: Sequence[Completion], is_lost: bool) -> dict[str, Any]:
     """Return what replies cost, as a row has it; another one may have been lost and billed."""
     tokens = [completion.tokens for completion in completions if completion.tokens]
-    costs = [completion.cost_usd for completion in completions]
     notes = [completion.cut_by_server for completion in completions if completion.cut_by_server]
-    is_known = not is_lost and None not in costs
     return {
         "temperature": completions[-1].temperature if completions else None,
         "input_tokens": sum(item.question for item in tokens),
         "output_tokens": sum(item.answer for item in tokens),
         "counted": len(tokens) == len(completions) and not is_lost,
-        "cost_usd": sum(filter(None, costs)) if is_known else None,
+        "cost_usd": None if is_lost else _cost(completions),
         "cut_by_server": notes[0] if notes else "",
     }
+
+
+def _cost(completions: Sequence[Completion]) -> float | None:
+    """Return what replies cost together; None if one of them does not say."""
+    costs = [completion.cost_usd for completion in completions]
+    return None if None in costs else sum(filter(None, costs))

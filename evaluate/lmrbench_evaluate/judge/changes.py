@@ -14,6 +14,14 @@ from lmrbench_data.base.source import FunctionNode, SourceError, find_function, 
 from .strip_remarks import code_only, looks_at_itself, names_read
 
 
+class _Versions(NamedTuple):
+    """The three texts of a file."""
+
+    masked: str
+    golden: str
+    rebuilt: str
+
+
 class Side(NamedTuple):
     """A goal file of the candidate or of the reference, printed anew."""
 
@@ -60,31 +68,29 @@ def compare_answer(
     with_words = any(looks_at_itself(rebuilt.get(path, "")) for path in (*goals, *changed))
     pairs = []
     for path, functions in goals.items():
-        texts = [*cases, *_others(masked, path), *_others(rebuilt, path), *_others(golden, path)]
-        versions = masked[path], golden[path], rebuilt[path]
-        pairs.append(_pair(path, functions, versions, _words(texts), with_words))
-    reachable = _reachable({**masked, **rebuilt}, goals, cases) if changed else ()
-    return pairs, [
-        (path, _shown(rebuilt, path, with_words)) for path in changed if path in reachable
-    ]
+        versions = _Versions(masked[path], golden[path], rebuilt[path])
+        words = _words(cases)
+        for files in (masked, golden, rebuilt):
+            words |= _words(_others(files, path))
+        pairs.append(_pair(path, functions, _printed(versions, words, with_words)))
+    reachable = _reachable({**masked, **rebuilt}, goals, cases) if changed else set[str]()
+    names = [path for path in changed if path in reachable]
+    return pairs, [(name, _shown(rebuilt, name, with_words)) for name in names]
 
 
-def _pair(
-    path: str,
-    functions: Sequence[str],
-    versions: Sequence[str],
-    read_elsewhere: set[str],
-    with_words: bool,
-) -> Pair:
-    """Compare the masked, the golden and the candidate's version of a file."""
+def _printed(versions: _Versions, read_elsewhere: set[str], with_words: bool) -> _Versions:
+    """Print the versions of a file anew."""
     # What one version reads is in use in all: equal statements are printed alike.
     read = read_elsewhere.union(*(names_read(parse(text)) for text in versions))
-    masked, reference, candidate = (
-        code_only(text, read, with_words=with_words) for text in versions
-    )
-    statements = list(_statements(parse(masked).body, functions))
-    sides = [_side(text, functions, statements) for text in (reference, candidate)]
-    return Pair(path, sides[0], sides[1], candidate == reference)
+    return _Versions(*(code_only(text, read, with_words=with_words) for text in versions))
+
+
+def _pair(path: str, functions: Sequence[str], printed: _Versions) -> Pair:
+    """Compare the printed versions of a file."""
+    statements = list(_statements(parse(printed.masked).body, functions))
+    reference = _side(printed.golden, functions, statements)
+    candidate = _side(printed.rebuilt, functions, statements)
+    return Pair(path, reference, candidate, printed.rebuilt == printed.golden)
 
 
 def _others(files: Mapping[str, str], path: str) -> list[str]:
@@ -113,13 +119,21 @@ def _statements(body: Sequence[ast.stmt], goals: Collection[str], above: str = "
     """Yield the statements of a file but its goal functions; members stand below their class."""
     for node in body:
         name = f"{above}{getattr(node, 'name', '')}"
+        is_definition = isinstance(node, FunctionNode) and not is_companion(node)
         if isinstance(node, ast.ClassDef):
-            members = list(_statements(node.body, goals, f"{name}."))
-            node.body = [ast.Pass()]
+            yield from _class_statements(node, goals, name)
+        elif not is_definition or name not in goals:
             yield ast.unparse(node)
-            yield from (f"[in class `{name}`]\n{text}" for text in members if text != "pass")
-        elif not isinstance(node, FunctionNode) or name not in goals or is_companion(node):
-            yield ast.unparse(node)
+
+
+def _class_statements(node: ast.ClassDef, goals: Collection[str], name: str) -> Iterator[str]:
+    """Yield the head of a class, and its members."""
+    members = list(_statements(node.body, goals, f"{name}."))
+    node.body = [ast.Pass()]
+    yield ast.unparse(node)
+    for text in members:
+        if text != "pass":
+            yield f"[in class `{name}`]\n{text}"
 
 
 def _shown(rebuilt: Mapping[str, str], name: str, with_words: bool) -> str:
@@ -136,11 +150,7 @@ def _reachable(files: Mapping[str, str], goals: Collection[str], cases: Sequence
     """Return the Python files that may run: those that the cases mention, or that these mention.
     The word `more` reaches every `more.py` and `more/__init__.py`, in an import as in a string.
     """
-    modules = {}
-    for path in files:
-        parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
-        if path.endswith(".py") and all(part.isidentifier() for part in parts):
-            modules[path] = parts[-1]
+    modules = {path: _module_name(path) for path in files}
     reached = set(goals)
     waiting = [*(files[path] for path in goals), *cases]
     while waiting:
@@ -149,3 +159,10 @@ def _reachable(files: Mapping[str, str], goals: Collection[str], cases: Sequence
         waiting += [files[path] for path in new]
         reached |= new
     return reached
+
+
+def _module_name(path: str) -> str:
+    """Return the last part of a Python module's name; empty for other files."""
+    parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+    is_module = path.endswith(".py") and all(part.isidentifier() for part in parts)
+    return parts[-1] if is_module else ""

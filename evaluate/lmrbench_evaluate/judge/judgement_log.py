@@ -8,7 +8,7 @@ in place of opinions.
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -175,18 +175,18 @@ class JudgementLog(VoteLog):
     OPINION = Opinion
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Judgement:
     """The majority of one judge's votes on one answer."""
 
-    category: Category | None
+    category: Category | None = None
     """The category with most votes, the more severe of two equal ones; None without a vote."""
     votes: Counter[Category]
-    agreement: float
+    agreement: float = 0.0
     """The winner's share of the judged votes; 0 if there are none."""
-    rationale: list[str]
-    algorithm: str
-    implementation: str
+    rationale: list[str] = field(default_factory=list)
+    algorithm: str = ""
+    implementation: str = ""
     """These three come from the first vote for the winner."""
     model: str
     errors: int
@@ -210,40 +210,46 @@ def read_judgements(
     Raises:
         InputError: the file is damaged, or has no judgement of this model.
     """
-    path = run_folder / FILE
     if not isinstance(judge, Judge):
-        judges = JudgementLog.judges(path)
-        chosen = [item for item in judges if not judge or item.model == judge]
-        if judge and not chosen:
-            names = ", ".join(" ".join(item).strip() for item in judges) or "nobody"
-            near = did_you_mean(judge, {item.model for item in judges})
-            raise InputError(f"{run_folder}: not judged by {judge}{near}; judged by {names}")
-        if not chosen:
-            return {}
-        judge = chosen[-1]
-    votes = JudgementLog.votes(path, judge)
+        judge = _last_judge(run_folder, judge)
+    if judge is None:
+        return {}
+    votes = JudgementLog.votes(run_folder / FILE, judge)
     return {answer: _majority(rows, judge) for answer, rows in votes.items()}
+
+
+def _last_judge(run_folder: Path, model: str | None) -> Judge | None:
+    """Return the last judge of a run, or the last that is a model; None if there is no judge.
+
+    Raises:
+        InputError: the run was not judged by this model.
+    """
+    judges = JudgementLog.judges(run_folder / FILE)
+    if not model:
+        return judges[-1] if judges else None
+    for judge in reversed(judges):
+        if judge.model == model:
+            return judge
+    names = ", ".join(" ".join(judge).strip() for judge in judges) or "nobody"
+    near = did_you_mean(model, {judge.model for judge in judges})
+    raise InputError(f"{run_folder}: not judged by {model}{near}; judged by {names}")
 
 
 def _majority(rows: list[dict[str, Any]], judge: Judge) -> Judgement:
     judged = [row for row in rows if row["status"] == JUDGED]
-    others = [row for row in rows if row["status"] != JUDGED]
-    errors = [row for row in others if row["status"] == JUDGE_ERROR]
+    errors = [row for row in rows if row["status"] == JUDGE_ERROR]
+    refused = [row for row in rows if row["status"] == NOT_JUDGED]
+    messages = [row["error"] for row in rows if row["status"] != JUDGED]
     judgement = Judgement(
-        category=None,
         votes=Counter(Category(row["category"]) for row in judged),
-        agreement=0.0,
-        rationale=[],
-        algorithm="",
-        implementation="",
         model=judge.model,
         errors=len(errors),
-        error=others[0]["error"] if others else "",
+        error=messages[0] if messages else "",
     )
     if judged:
         _add_winner(judgement, judged)
-    elif len(errors) < len(others):
-        judgement.not_judged = next(row["reason"] for row in others if row not in errors)
+    elif refused:
+        judgement.not_judged = refused[0]["reason"]
     return judgement
 
 

@@ -6,7 +6,7 @@ them.
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import InputError, LMRBenchError
@@ -49,6 +49,24 @@ class NotJudgedError(LMRBenchError):
         """`TOO_LONG` or `NOT_PLAIN`."""
 
 
+class _Candidate(NamedTuple):
+    """The texts of an answer that are shown, some of them shortened."""
+
+    functions: list[str]
+    rests: list[str]
+    """What else it changes in each goal file."""
+    files: list[tuple[str, str]]
+    """Name and text of other files."""
+    report: str
+
+    @property
+    def parts(self) -> list[str]:
+        """All texts that are not empty."""
+        named = itertools.chain(*self.files)
+        texts = (*self.functions, *self.rests, *named, self.report)
+        return [text for text in texts if text]
+
+
 class Material(NamedTuple):
     """The texts about an answer that fill the blocks of a template."""
 
@@ -70,21 +88,35 @@ def gather(row: DatasetRow, prediction: Prediction, version: str, report: str = 
         report: other text from the candidate's side, such as its error messages.
     """
     masked = read_archive(row["repo_archive"])
-    changed, pairs, others = _compare(row, masked, rebuild(row, prediction))
-    functions = _candidate_functions(pairs)
-    rests = shorten([pair.candidate.rest for pair in pairs], MAX_REST)
-    shown = _shortened(others, MAX_OTHER_FILES)
-    parts = [*filter(None, [*functions, *rests, *itertools.chain(*shown), report])]
-    code = boundary(row["instance_id"], version, *parts)
-    more = _other_files(shown, len(changed) - len(others), code)
-    values = _task_sections(row, masked) | {
-        "contract": _contract(row, prediction),
+    files = rebuild(row, prediction)
+    changed = _changed_files(row, masked, files)
+    pairs, others = _compare(row, masked, files, changed)
+    candidate = _Candidate(
+        functions=_candidate_functions(pairs),
+        rests=shorten([pair.candidate.rest for pair in pairs], MAX_REST),
+        files=_shortened(others, MAX_OTHER_FILES),
+        report=report,
+    )
+    code = boundary(row["instance_id"], version, *candidate.parts)
+    values = _task_sections(row, masked)
+    values["contract"] = _contract(row, prediction)
+    values |= _code_sections(pairs, candidate, len(changed) - len(others), code)
+    is_identical = not changed and all(pair.identical for pair in pairs)
+    return Material(values, candidate.parts, code, is_identical)
+
+
+def _code_sections(
+    pairs: Sequence[Pair], candidate: _Candidate, hidden: int, code: str
+) -> dict[str, str]:
+    """Show the code of both sides; `hidden` other files that the answer changed are not shown."""
+    reference_rests = [pair.reference.rest for pair in pairs]
+    more = _other_files(candidate.files, hidden, code)
+    return {
         "code": code,
-        "reference_rest": _rests("reference", pairs, [pair.reference.rest for pair in pairs]),
-        "candidate_rest": _rests("candidate", pairs, rests, code, more),
+        "reference_rest": _rests("reference", pairs, reference_rests),
+        "candidate_rest": _rests("candidate", pairs, candidate.rests, code, more),
         "functions": _functions(pairs, code),
     }
-    return Material(values, parts, code, not changed and all(pair.identical for pair in pairs))
 
 
 def _candidate_functions(pairs: Sequence[Pair]) -> list[str]:
@@ -96,30 +128,44 @@ def _candidate_functions(pairs: Sequence[Pair]) -> list[str]:
     return functions
 
 
-def _compare(
+def _changed_files(
     row: DatasetRow, masked: Mapping[str, File], files: Mapping[str, File]
-) -> tuple[list[str], list[Pair], list[tuple[str, str]]]:
+) -> list[str]:
+    """Return the paths that an answer changed, other than those of the goal files."""
+    paths = sorted((masked.keys() | files.keys()) - goals_of(row).keys())
+    return [path for path in paths if masked.get(path) != files.get(path)]
+
+
+def _compare(
+    row: DatasetRow, masked: Mapping[str, File], files: Mapping[str, File], changed: Sequence[str]
+) -> tuple[list[Pair], list[tuple[str, str]]]:
     """Compare an answer with the reference in a child process.
 
     Returns:
-        The other files that it changed, the goal files, and texts of changed files that may run.
+        The goal files, and texts of changed files that may run.
     """
-    goals = goals_of(row)
-    paths = sorted((masked.keys() | files.keys()) - goals.keys())
-    changed = [path for path in paths if masked.get(path) != files.get(path)]
-    tests = _texts(read_archive(row["tests_archive"]))
-    cases = [text for name, text in tests.items() if name.endswith(".py")]
-    texts = _texts(masked), _texts(files), golden_files_of(row)
+    texts = (_texts(masked), _texts(files), golden_files_of(row))
+    cases = _sources_of_cases(row)
     try:
-        facts, others = call_limited(compare_answer, *texts, goals, changed, cases)
+        facts, others = call_limited(compare_answer, *texts, goals_of(row), changed, cases)
     except InputError as error:
         raise NotJudgedError(NOT_PLAIN, str(error)) from None
-    has_paths = configuration_of(row).is_method
-    pairs = []
-    for path, reference, candidate, is_equal in facts:
-        label = path if has_paths else ""
-        pairs.append(Pair(label, Side(*reference), Side(*candidate), is_equal))
-    return changed, pairs, others
+    pairs = [_pair_of(*fields) for fields in facts]
+    if not configuration_of(row).is_method:  # the only file needs no label
+        pairs = [pair._replace(path="") for pair in pairs]
+    return pairs, others
+
+
+def _sources_of_cases(row: DatasetRow) -> list[str]:
+    tests = _texts(read_archive(row["tests_archive"]))
+    return [text for name, text in tests.items() if name.endswith(".py")]
+
+
+def _pair_of(
+    path: str, reference: Sequence[Any], candidate: Sequence[Any], identical: bool
+) -> Pair:
+    """Return a pair that the child sent as plain lists."""
+    return Pair(path, Side(*reference), Side(*candidate), identical)
 
 
 def _texts(files: Mapping[str, File]) -> dict[str, str]:
@@ -171,19 +217,20 @@ def _numbered(kind: str, files: Iterable[tuple[str, str]], code: str = "") -> st
 def _task_sections(row: DatasetRow, masked: Mapping[str, File]) -> dict[str, str]:
     """Show the task; the same for all answers."""
     goals = goals_of(row)
-    lines = []
-    for path, names in goals.items():
-        quoted = ", ".join(f"`{name}`" for name in names)
-        lines.append(f"- `{path}`: {quoted}")
     paper = without_middle(row["paper_text"].strip(), MAX_PAPER)
     return {
         "goal_function": ", ".join(itertools.chain(*goals.values())),
         "goal_file": ", ".join(goals),
-        "goals": "\n".join(lines),
+        "goals": "\n".join(_goal_line(path, names) for path, names in goals.items()),
         "paper": enclose("SUMMARY OF THE PAPER", paper),
         "instruction": enclose("INSTRUCTION", row["instruction"].strip()),
         "repository": _repository(masked),
     }
+
+
+def _goal_line(path: str, names: Sequence[str]) -> str:
+    quoted = ", ".join(f"`{name}`" for name in names)
+    return f"- `{path}`: {quoted}"
 
 
 def _contract(row: DatasetRow, prediction: Prediction) -> str:

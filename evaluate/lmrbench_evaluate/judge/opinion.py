@@ -93,19 +93,29 @@ Form = TypeVar("Form", bound=Reply)
 
 def read_reply(text: str, form: type[Form]) -> Form:
     """Return the statement in a reply; UnreadableError if it is not one object of this form."""
+    try:
+        item = json.loads(_json_in(text), strict=False, object_pairs_hook=_object)
+        return form.model_validate(item)
+    except ValidationError as error:
+        raise UnreadableError(_first_problem(error)) from None
+    except (ValueError, RecursionError):
+        raise UnreadableError("it is not one JSON object with nothing around it") from None
+
+
+def _first_problem(error: ValidationError) -> str:
+    problem = error.errors(include_input=False, include_url=False)[0]
+    place = "".join(f"{part}: " for part in problem["loc"])
+    return place + problem["msg"].removeprefix("Value error, ")
+
+
+def _json_in(text: str) -> str:
+    """Return a reply without thoughts, marks of a chat template, and fences."""
     answer = text.strip()
     if not answer.startswith(("{", "```")):
         answer = without_tokens(without_thoughts(answer, _START)).strip()
     if answer.startswith("```"):
         answer = answer.removeprefix("```").removeprefix("json").removesuffix("```")
-    try:
-        return form.model_validate(json.loads(answer, strict=False, object_pairs_hook=_object))
-    except ValidationError as error:
-        problem = error.errors(include_input=False, include_url=False)[0]
-        place = "".join(f"{part}: " for part in problem["loc"])
-        raise UnreadableError(place + problem["msg"].removeprefix("Value error, ")) from None
-    except (ValueError, RecursionError):
-        raise UnreadableError("it is not one JSON object with nothing around it") from None
+    return answer
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

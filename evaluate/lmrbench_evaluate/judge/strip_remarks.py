@@ -49,8 +49,7 @@ def code_only(
     try:
         tree = parse(source)
         if not with_words:
-            names = names_read(tree).union(read_elsewhere)
-            tree = ast.fix_missing_locations(_WithoutWords(names).visit(tree))
+            tree = _without_words(tree, read_elsewhere)
         text = ast.unparse(tree)
         if ast.dump(parse(text)) != ast.dump(tree):
             raise ValueError("another syntax tree")
@@ -58,6 +57,12 @@ def code_only(
         problem = f"{type(error).__name__} {error}"
         raise SourceError(f"the code cannot be printed anew: {problem}") from None
     return f"{text}\n"
+
+
+def _without_words(tree: ast.Module, read_elsewhere: Collection[str]) -> ast.Module:
+    names = names_read(tree).union(read_elsewhere)
+    _WithoutWords(names).visit(tree)
+    return ast.fix_missing_locations(tree)
 
 
 def names_read(tree: ast.AST) -> set[str]:
@@ -92,10 +97,7 @@ class _WithoutWords(ast.NodeTransformer):
             self._read = names_read(node)
         super().generic_visit(node)
         self._read = outer
-        if getattr(node, "body", None) == []:
-            node.body = [ast.Pass()]  # type: ignore[attr-defined]
-        if isinstance(node, ast.Try) and not node.handlers and not node.finalbody:
-            node.finalbody = [ast.Pass()]
+        _fill_empty_blocks(node)
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
@@ -119,6 +121,14 @@ class _WithoutWords(ast.NodeTransformer):
         if self._read is None or not isinstance(target, ast.Name):
             return False
         return target.id not in self._read
+
+
+def _fill_empty_blocks(node: ast.AST) -> None:
+    """Put `pass` where a removed statement was the only one."""
+    if getattr(node, "body", None) == []:
+        node.body = [ast.Pass()]  # type: ignore[attr-defined]
+    if isinstance(node, ast.Try) and not node.handlers and not node.finalbody:
+        node.finalbody = [ast.Pass()]
 
 
 class _Blank(ast.NodeTransformer):

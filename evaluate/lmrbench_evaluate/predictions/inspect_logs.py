@@ -4,10 +4,11 @@ A sample without an answer, such as one that failed, gives no row: `inspect eval
 again.
 """
 
+import itertools
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.text import error_line, plural
@@ -23,6 +24,16 @@ _UNREAD = {"messages", "events", "store", "attachments"}
 #: Task, sample and epoch.
 _SampleKey: TypeAlias = tuple[str, int | str, int]
 _log = logging.getLogger(__name__)
+
+
+class _Sample(NamedTuple):
+    """A sample of a log."""
+
+    key: _SampleKey
+    place: str
+    uuid: str | None
+    row: dict[str, Any] | None
+    """None if it has no answer."""
 
 
 def is_log(path: Path) -> bool:
@@ -44,42 +55,54 @@ def log_rows(paths: list[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
     seen = set[str]()
     answered = set[_SampleKey]()
     missing = set[_SampleKey]()
-    for path in paths:
-        for key, uuid, row in _samples(path):
-            if row is None:
-                missing.add(key)
-            elif uuid is None or uuid not in seen:
-                seen.add(uuid or "")
-                answered.add(key)
-                _, name, epoch = key
-                yield f"{path} sample {name}, epoch {epoch}", row
-    if missing - answered:
-        count = plural(len(missing - answered), "sample")
+    for sample in itertools.chain.from_iterable(map(_samples, paths)):
+        if sample.row is None:
+            missing.add(sample.key)
+        elif sample.uuid is None or sample.uuid not in seen:
+            seen.add(sample.uuid or "")
+            answered.add(sample.key)
+            yield sample.place, sample.row
+    _warn_of_missing(len(missing - answered))
+
+
+def _warn_of_missing(number: int) -> None:
+    if number:
+        count = plural(number, "sample")
         _log.warning("%s without an answer; `inspect eval-retry` asks again", count)
 
 
-def _samples(path: Path) -> Iterator[tuple[_SampleKey, str | None, dict[str, Any] | None]]:
-    """Yield key, unique id and row of each sample; no row if it has no answer."""
+def _samples(path: Path) -> Iterator[_Sample]:
     try:
-        from inspect_ai.log import read_eval_log, read_eval_log_samples
-    except ImportError:
-        raise InputError(f"{path}: {_NEEDED}") from None
-    try:
-        log = read_eval_log(str(path), header_only=True)
-        if log.eval.task.rpartition("/")[2] != TASK:
-            raise InputError(f"{path}: is a log of the task {log.eval.task!r}, not of {TASK}")
-        samples = read_eval_log_samples(
-            str(path), all_samples_required=False, exclude_fields=_UNREAD
-        )
+        log, samples = _open_log(path)
         for sample in samples:
-            is_missing = sample.error or sample.invalidation or is_unanswered(sample.output)
-            row = None if is_missing else _row(path, log, sample)
-            yield (log.eval.task_id, sample.id, sample.epoch), sample.uuid, row
+            yield _sample(path, log, sample)
     except InputError:
         raise
     except Exception as error:  # a damaged log may raise anything
         problem = f"not a log that Inspect can read ({error_line(error)})"
         raise InputError(f"{path}: {problem}") from error
+
+
+def _sample(path: Path, log: Any, sample: Any) -> _Sample:
+    key = (log.eval.task_id, sample.id, sample.epoch)
+    place = f"{path} sample {sample.id}, epoch {sample.epoch}"
+    is_missing = sample.error or sample.invalidation or is_unanswered(sample.output)
+    row = None if is_missing else _row(path, log, sample)
+    return _Sample(key, place, sample.uuid, row)
+
+
+def _open_log(path: Path) -> tuple[Any, Iterable[Any]]:
+    """Return the head of a log and its samples, which are read one by one."""
+    try:
+        from inspect_ai.log import read_eval_log, read_eval_log_samples
+    except ImportError:
+        raise InputError(f"{path}: {_NEEDED}") from None
+    log = read_eval_log(str(path), header_only=True)
+    task = log.eval.task
+    if task.rpartition("/")[2] != TASK:
+        raise InputError(f"{path}: is a log of the task {task!r}, not of {TASK}")
+    samples = read_eval_log_samples(str(path), all_samples_required=False, exclude_fields=_UNREAD)
+    return log, samples
 
 
 def is_unanswered(output: "ModelOutput") -> bool:

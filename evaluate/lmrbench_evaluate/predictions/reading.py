@@ -61,33 +61,34 @@ def read_predictions(
     """
     check_source(source)
     if isinstance(source, str) and source in WORDS:
-        yield from (own_answer(row, source) for row in rows.values())
-        return
+        for row in rows.values():
+            yield own_answer(row, source)
+    else:
+        yield from _read_rows(source, rows.keys(), dataset)
+
+
+def _read_rows(
+    source: Source, instances: Collection[str], dataset: str
+) -> Iterator[Prediction | BadRow]:
     name = source_name(source)
     samples = _Samples()
     columns: dict[str, None] = {}
-    has_answers = False
     bad_rows = 0
     for place, raw in raw_rows(source):
         if isinstance(raw, dict):
             columns |= dict.fromkeys(raw)
-            has_answers = has_answers or not raw.keys().isdisjoint(FORMS)
-        item = raw if isinstance(raw, BadRow) else prediction_of(place, raw, rows.keys(), dataset)
+        item = prediction_of(place, raw, instances, dataset)
         if isinstance(item, Prediction):
             item = samples.add(place, item, is_numbered=raw.get("sample") is not None)
         if isinstance(item, BadRow):
             bad_rows += 1
         if bad_rows <= MAX_BAD_ROWS or isinstance(item, Prediction):
             yield item
-    if samples.places and not has_answers:
+    if samples.places and columns.keys().isdisjoint(FORMS):
         raise InputError(f"predictions {name!r}: no row has an answer; {wrong_columns(columns)}")
     if bad_rows > MAX_BAD_ROWS:
         yield BadRow(name, f"{bad_rows - MAX_BAD_ROWS} more rows cannot be evaluated")
-    if samples.further:
-        count = f"{plural(samples.further, 'row')} without `sample`"
-        _log.warning(
-            "predictions %r: %s counted as further samples of their instances", name, count
-        )
+    samples.warn_of_further(name)
 
 
 class _Samples:
@@ -111,6 +112,14 @@ class _Samples:
             return BadRow(place, f"duplicate of {first} ({same})")
         return prediction
 
+    def warn_of_further(self, name: str) -> None:
+        """Warn that answers of a source were numbered, if they were."""
+        if self.further:
+            count = f"{plural(self.further, 'row')} without `sample`"
+            _log.warning(
+                "predictions %r: %s counted as further samples of their instances", name, count
+            )
+
     def _next(self, key: AnswerKey) -> int:
         number = self._free[key]
         while key._replace(sample=number) in self.places:
@@ -131,6 +140,8 @@ def prediction_of(
     place: str, raw: Any, instances: Collection[str], dataset: str = ""
 ) -> Prediction | BadRow:
     """Return the prediction of a row, or what is wrong with it; messages name place and dataset."""
+    if isinstance(raw, BadRow):
+        return raw
     try:
         return _prediction(raw, instances, dataset)
     except _UnusableError as problem:
@@ -141,29 +152,50 @@ def _prediction(raw: Any, instances: Collection[str], dataset: str) -> Predictio
     if not isinstance(raw, dict):
         raise _UnusableError(f"a row must be a JSON object, not {_kind(raw)}")
     row = {key: raw[key] for key in KEYS if raw.get(key) is not None}
-    for key, value in row.items():
-        if key != "metadata" and not isinstance(value, str | int | float | list | dict):
-            problem = f"has the type {type(value).__name__} and cannot be read"
-            raise _UnusableError(f"{key} {problem}; write UTF-8 text")
+    _check_types(row)
     instance_id = _line(row, "instance_id", 1)
     model = _line(row, "model_name_or_path", 1)
-    if instance_id not in instances:
-        hint = other_config(instance_id, dataset) if dataset else ""
-        hint = hint or did_you_mean(instance_id, instances)
-        raise _UnusableError(f"unknown instance {instance_id!r}{hint}")
+    _check_instance(instance_id, instances, dataset)
     sample = _sample(row.get("sample", 0))
     setting = _line(row, "setting", 0)
-    track = row.get("track", UNSTATED)
-    if track not in (*TRACKS, UNSTATED):
-        raise _UnusableError(f"track must be {' or '.join(TRACKS)}, not {reprlib.repr(track)}")
+    track = _track(row.get("track", UNSTATED))
     try:
         model = clean_name(model)
         setting = clean_name(setting) if setting.strip() else ""
     except ValueError as error:
         raise _UnusableError(f"model_name_or_path or setting {error}") from None
     form, content, problem = _answer(raw)
-    metadata = _metadata(row)
-    return Prediction(instance_id, model, form, content, sample, setting, track, metadata, problem)
+    return Prediction(
+        instance_id=instance_id,
+        model=model,
+        form=form,
+        content=content,
+        sample=sample,
+        setting=setting,
+        track=track,
+        metadata=_metadata(row),
+        problem=problem,
+    )
+
+
+def _check_types(row: Mapping[str, Any]) -> None:
+    for key, value in row.items():
+        if key != "metadata" and not isinstance(value, str | int | float | list | dict):
+            problem = f"has the type {type(value).__name__} and cannot be read"
+            raise _UnusableError(f"{key} {problem}; write UTF-8 text")
+
+
+def _check_instance(instance_id: str, instances: Collection[str], dataset: str) -> None:
+    if instance_id not in instances:
+        hint = other_config(instance_id, dataset) if dataset else ""
+        hint = hint or did_you_mean(instance_id, instances)
+        raise _UnusableError(f"unknown instance {instance_id!r}{hint}")
+
+
+def _track(track: Any) -> Any:
+    if track not in (*TRACKS, UNSTATED):
+        raise _UnusableError(f"track must be {' or '.join(TRACKS)}, not {reprlib.repr(track)}")
+    return track
 
 
 def _line(row: Mapping[str, Any], key: str, least: int) -> str:

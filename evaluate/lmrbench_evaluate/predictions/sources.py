@@ -75,25 +75,32 @@ def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
 
 
 def _open_source(source: Source) -> Iterable[tuple[str, Any]]:
-    if not isinstance(source, str | Path):
-        return ((f"row {index}", row) for index, row in enumerate(_records(source)))
-    path = Path(source)
-    name = str(source)
-    kinds = ", ".join(SUFFIXES)
+    if isinstance(source, str | Path):
+        return _open_path(Path(source), str(source))
+    return ((f"row {index}", row) for index, row in enumerate(_records(source)))
+
+
+def _open_path(path: Path, name: str) -> Iterable[tuple[str, Any]]:
+    """Open a file, a folder of logs, or a repository on the Hub."""
     if path.is_file():
         return _file_rows(path, name)
     logs = logs_in(path) if path.is_dir() else []
     if logs:
         return log_rows(logs)
-    if path.is_dir():
-        problem = f"is a directory without Inspect's logs; name a file in it ({kinds})"
-    elif path.exists():
-        problem = "not a regular file; save the rows to a file first"
-    elif name.endswith(SUFFIXES) or not HUB_NAME.fullmatch(name):
-        problem = f"no such file; expected {kinds}, org/name, `gold` or `masked`"
-    else:
+    is_on_hub = HUB_NAME.fullmatch(name) and not name.endswith(SUFFIXES)
+    if is_on_hub and not path.exists():
         return _hub_rows(name)
-    raise InputError(f"predictions {name!r}: {problem}")
+    raise InputError(f"predictions {name!r}: {_path_problem(path)}")
+
+
+def _path_problem(path: Path) -> str:
+    """Return why a path is not a source."""
+    kinds = ", ".join(SUFFIXES)
+    if path.is_dir():
+        return f"is a directory without Inspect's logs; name a file in it ({kinds})"
+    if path.exists():
+        return "not a regular file; save the rows to a file first"
+    return f"no such file; expected {kinds}, org/name, `gold` or `masked`"
 
 
 def _records(source: Any) -> Iterable[Any]:
@@ -126,17 +133,24 @@ def _plain(value: Any, depth: int = MAX_DEPTH) -> Any:
         raise ValueError(value.reason)
     if hasattr(value, "tolist"):
         value = value.tolist()
-    if isinstance(value, Mapping | list | tuple) and not depth:
-        return None
+    if isinstance(value, Mapping | list | tuple):
+        return _plain_items(value, depth - 1) if depth else None
+    return _plain_scalar(value)
+
+
+def _plain_items(value: Any, depth: int) -> Any:
     if isinstance(value, Mapping):
-        return {str(_plain(key)): _plain(item, depth - 1) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item, depth - 1) for item in value]
+        return {str(_plain(key)): _plain(item, depth) for key, item in value.items()}
+    return [_plain(item, depth) for item in value]
+
+
+def _plain_scalar(value: Any) -> Any:
     if isinstance(value, bytes):
         with contextlib.suppress(UnicodeDecodeError):
             return value.rstrip(b"\0").decode()  # columns of Parquet with a fixed size are padded
-    is_nan = isinstance(value, float) and math.isnan(value)
-    return None if is_nan or type(value).__name__ in ("NAType", "NaTType") else value
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return None if type(value).__name__ in ("NAType", "NaTType") else value
 
 
 def _file_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
@@ -148,14 +162,19 @@ def _file_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
     elif path.suffix == ".parquet":
         yield from _parquet_rows(path, name)
     else:
-        with path.open("rb") as file:
-            start = file.read(4096).removeprefix(b"\xef\xbb\xbf").strip()
-        if path.suffix == ".json" or start.startswith(b"["):
-            yield from _json_rows(path.read_bytes(), name)
-        elif start.startswith((b"{\n", b"{\r")):
-            raise InputError(f"{name}: holds rows of several lines; {_FIX}")
-        else:
-            yield from _lines(path, name)
+        yield from _text_rows(path, name)
+
+
+def _text_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield the rows of JSON lines, or of one JSON value."""
+    with path.open("rb") as file:
+        start = file.read(4096).removeprefix(b"\xef\xbb\xbf").strip()
+    if path.suffix == ".json" or start.startswith(b"["):
+        yield from _json_rows(path.read_bytes(), name)
+    elif start.startswith((b"{\n", b"{\r")):
+        raise InputError(f"{name}: holds rows of several lines; {_FIX}")
+    else:
+        yield from _lines(path, name)
 
 
 def _lines(path: Path, name: str) -> Iterator[tuple[str, Any]]:
@@ -174,15 +193,14 @@ def _json_rows(data: bytes, name: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, BadRow):
         raise InputError(f"{value}; {_FIX}")
     _refuse_columns(value, name)
-    if isinstance(value, list):
-        rows: Iterable[tuple[Any, Any]] = enumerate(value)
-    elif _is_by_instance(value):
-        rows = value.items()
-    else:
-        rows = [(0, value)]
-    for key, row in rows:
-        has_name = isinstance(key, str) and isinstance(row, dict)
-        yield f"{name}[{key!r}]", {"instance_id": key, **row} if has_name else row
+    if _is_by_instance(value):
+        for key, row in value.items():
+            named = {"instance_id": key, **row} if isinstance(row, dict) else row
+            yield f"{name}[{key!r}]", named
+        return
+    rows = value if isinstance(value, list) else [value]
+    for index, row in enumerate(rows):
+        yield f"{name}[{index}]", row
 
 
 def _is_by_instance(value: Any) -> bool:
@@ -222,12 +240,16 @@ def _parse_json(place: str, data: bytes) -> Any:
     except UnicodeDecodeError as error:
         return BadRow(place, f"not UTF-8 (byte {error.start})")
     except json.JSONDecodeError as error:
-        line = f"line {error.lineno}, " if "\n" in error.doc else ""
-        return BadRow(place, f"not JSON: {error.msg} ({line}column {error.colno})")
+        return BadRow(place, f"not JSON: {_syntax_problem(error)}")
     except ValueError as error:
         return BadRow(place, f"not JSON: {error}")
     except RecursionError:
         return BadRow(place, "not JSON that can be read: nested too deeply")
+
+
+def _syntax_problem(error: json.JSONDecodeError) -> str:
+    line = f"line {error.lineno}, " if "\n" in error.doc else ""
+    return f"{error.msg} ({line}column {error.colno})"
 
 
 def json_object(pairs: Sequence[tuple[str, Any]]) -> Any:
@@ -251,7 +273,8 @@ def _parquet_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
                 batch.validate()
                 for row in batch.to_pylist():
                     number += 1
-                    yield f"{name} row {number}", row
+                    place = f"{name} row {number}"
+                    yield place, row
     except Exception as error:  # a damaged file may raise anything
         problem = f"not readable as Parquet ({error_line(error)}; after row {number})"
         raise InputError(f"{name}: {problem}") from error
@@ -264,11 +287,12 @@ def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
     with hub_errors(f"predictions {source!r}: no such file here; on the Hub"):
         name, _, revision = source.partition("@")
         folder = _hub_folder(name, revision)
-    paths = [path for path in folder.rglob("*") if path.name.endswith(ON_HUB) and path.is_file()]
+    names = [path for path in folder.rglob("*") if path.name.endswith(ON_HUB)]
+    paths = sorted(path for path in names if path.is_file())
     if not paths:
         problem = "the Hub dataset holds no .jsonl or .parquet file"
         raise InputError(f"predictions {source!r}: {problem}")
-    for path in sorted(paths):
+    for path in paths:
         yield from _file_rows(path, f"{source}/{path.relative_to(folder).as_posix()}")
 
 

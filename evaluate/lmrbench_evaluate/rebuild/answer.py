@@ -68,12 +68,7 @@ def splice_method(
         MalformedAnswerError: it defines none of the functions, or one of them does not fit.
     """
     functions = list(itertools.chain(*goals.values()))
-    blocks = read_blocks(
-        answer,
-        functions,
-        lambda tree: any(_defines_any(tree, names) for names in goals.values()),
-        is_cut,
-    )
+    blocks = read_blocks(answer, functions, lambda tree: _defines_any(tree, goals), is_cut)
     chosen = _choose_blocks(blocks, goals)
     if not chosen:
         raise MalformedAnswerError("no definition of any of the masked functions in the answer")
@@ -81,20 +76,37 @@ def splice_method(
         raise MalformedAnswerError("the reply was cut off before its last function")
     codes, left_out = join_blocks(blocks, [number for number, _ in chosen])
     files = dict(masked)
-    notes = {left_out: None}
+    notes = {left_out: None}  # each note once
     for (number, path), names in chosen.items():
+        goal_file = _GoalFile(masked[path], files[path], goals[path])
         try:
-            code, demo = without_demo(codes[number], masked[path])
-            is_whole = len(names) == len(goals[path]) and covers(codes[number], masked[path])
-            files[path] = code if is_whole else splice_reply(files[path], names, code, goals[path])
+            files[path], demo = goal_file.splice(names, codes[number])
         except SourceError as error:
             raise MalformedAnswerError(f"{path}: {error}") from None
         notes[demo] = None
     return Spliced(files, "; ".join(filter(None, notes)))
 
 
-def _defines_any(tree: ast.Module, names: Sequence[str]) -> bool:
-    return any(defines(tree, name, names) for name in names)
+class _GoalFile(NamedTuple):
+    """A goal file that receives functions of an answer."""
+
+    masked: str
+    text: str
+    """The masked text, perhaps with functions of other blocks."""
+    goals: Sequence[str]
+
+    def splice(self, names: Sequence[str], code: str) -> tuple[str, str]:
+        """Return the file with functions of some code, and a note on what was left out."""
+        remaining, note = without_demo(code, self.masked)
+        if len(names) == len(self.goals) and covers(code, self.masked):
+            return remaining, note
+        return splice_reply(self.text, names, remaining, self.goals), note
+
+
+def _defines_any(tree: ast.Module, goals: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether code defines a goal function of any file."""
+    pairs = ((name, names) for names in goals.values() for name in names)
+    return any(defines(tree, name, names) for name, names in pairs)
 
 
 def _choose_blocks(

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+from collections.abc import Sequence
 
 from lmrbench_data.base.source import FunctionNode, parse, split_lines
 from lmrbench_data.base.text import plural
@@ -16,24 +17,32 @@ def without_demo(code: str, file: str) -> tuple[str, str]:
     things. Statements of the masked file are never part of it.
     """
     body = parse(code).body
-    last = max((number for number, node in enumerate(body) if _defines(node)), default=len(body))
+    definitions = [number for number, node in enumerate(body) if _defines(node)]
+    if not definitions:
+        return code, ""
+    last = definitions[-1]
     below = body[last + 1 :]
+    remaining = _remaining(below, file)
+    if len(remaining) == len(below):
+        return code, ""
+    left_out = plural(len(below) - len(remaining), "statement")
+    lines = split_lines(code)[: body[last].end_lineno]
+    lines += [f"{ast.unparse(node)}\n" for node in remaining]
+    return "".join(lines), f"left out below the last definition: {left_out}"
+
+
+def _remaining(nodes: Sequence[ast.stmt], file: str) -> list[ast.stmt]:
+    """Return the statements before the first that does more than name things, or of the file."""
     statements = {ast.dump(node) for node in parse(file).body}
     remaining = []
     is_demo = False
-    for node in below:
-        if ast.dump(node) in statements:
-            remaining.append(node)
-        elif is_demo or not _only_names(node):
+    for node in nodes:
+        is_in_file = ast.dump(node) in statements
+        if not is_in_file and not _only_names(node):
             is_demo = True
-        else:
+        if is_in_file or not is_demo:
             remaining.append(node)
-    if len(remaining) == len(below):
-        return code, ""
-    above = "".join(split_lines(code)[: body[last].end_lineno])
-    left_out = plural(len(below) - len(remaining), "statement")
-    note = f"left out below the last definition: {left_out}"
-    return above + "".join(f"{ast.unparse(node)}\n" for node in remaining), note
+    return remaining
 
 
 def _defines(node: ast.stmt) -> bool:

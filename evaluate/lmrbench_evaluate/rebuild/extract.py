@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, get_args
+from typing import NamedTuple, TypeAlias, get_args
 
 from lmrbench_data.base.source import (
     FunctionNode,
@@ -38,6 +38,7 @@ _FUNCTIONS = get_args(FunctionNode)
 #: Statements of a block that goes with the answer behind it.
 _SUPPORT = (*_FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 _MEMBERS = (*_SUPPORT, ast.Expr)
+_Kinds: TypeAlias = tuple[type[ast.AST], ...]
 
 
 class Block(NamedTuple):
@@ -92,21 +93,32 @@ def read_blocks(
     which = repr(min(goals)) if len(goals) == 1 else "any of the masked functions"
     if not mention.search(text):
         raise MalformedAnswerError(f"no definition of {which} in the answer")
-    reader = _Reader(mention, defines)
+    blocks, reply = _read_reply(text, _Reader(mention, defines), is_cut)
+    if any(block.defines for block in blocks):
+        return blocks
+    where = "at the top level" if mention.search(reply) else "outside of its thoughts"
+    missing = f"no definition of {which} {where} in the answer"
+    raise MalformedAnswerError(_syntax_problem(blocks, mention) or missing)
+
+
+def _read_reply(text: str, reader: "_Reader", is_cut: bool) -> tuple[list[Block], str]:
+    """Return the blocks of a reply, and the reply without its thoughts."""
     blocks = reader.read(text)
     code = [block.span for block in blocks if block.tree]
-    reply = without_thoughts(text, mention, code, is_cut=is_cut)
+    reply = without_thoughts(text, reader.mention, code, is_cut=is_cut)
     if reply != text:
         blocks = reader.read(reply)
     if is_cut:
-        blocks = _before_cut(blocks, reply, mention)
-    if any(block.defines for block in blocks):
-        return blocks
-    reasons = [block.reason for block in blocks if block.reason and mention.search(block.code)]
-    if reasons:
-        raise MalformedAnswerError(reasons[-1])
-    where = "at the top level" if mention.search(reply) else "outside of its thoughts"
-    raise MalformedAnswerError(f"no definition of {which} {where} in the answer")
+        blocks = _before_cut(blocks, reply, reader.mention)
+    return blocks, reply
+
+
+def _syntax_problem(blocks: Sequence[Block], mention: re.Pattern[str]) -> str:
+    """Return why the last block with a goal function does not parse; empty if there is none."""
+    for block in reversed(blocks):
+        if block.reason and mention.search(block.code):
+            return block.reason
+    return ""
 
 
 def _mention(goals: Collection[str]) -> re.Pattern[str]:
@@ -159,6 +171,23 @@ def _reason_to_leave_out(block: Block, last: int) -> str:
     return "" if block.is_support else "not only imports, definitions and constants"
 
 
+class _Lines:
+    """A reply by lines."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = split_lines(text)
+        self.starts = [0, *itertools.accumulate(map(len, self.lines))]
+        """Where each line starts; one more for the end."""
+
+    def text(self, first: int, end: int | None = None) -> str:
+        """Return the text from a line up to another one."""
+        return "".join(self.lines[first:end])
+
+    def span(self, first: int, end: int) -> Span:
+        """Return the place of this text in the reply."""
+        return self.starts[first], self.starts[end]
+
+
 @dataclass(frozen=True)
 class _Reader:
     """Reads the code of replies."""
@@ -172,48 +201,56 @@ class _Reader:
         whole = self._block(text, (0, len(text)))
         if whole.tree:
             return [whole]
-        lines = split_lines(text)
-        starts = [0, *itertools.accumulate(map(len, lines))]
-        blocks: list[Block] = []
-        end = 0  # the line behind the last block
-        for number, line in enumerate(lines):
-            fence = _FENCE.match(without_tokens(line)) if number >= end else None
-            if not fence:
-                continue
-            prose = text[starts[end] : starts[number]]
-            blocks += self._prose(prose, starts[end])
-            block, end = self._fenced(lines, starts, number, fence)
-            behind = starts[number + 1]
-            if block.tree is None and not block.is_closed:
-                blocks += self._prose(text[behind:], behind) or [block]
-            else:
-                above = without_tokens(prose).rstrip().rpartition("\n")[2].strip()
-                blocks.append(block._replace(above=above))
-        blocks += self._prose(text[starts[end] :], starts[end])
+        blocks = self._read_fences(_Lines(text))
         return [block._replace(number=number) for number, block in enumerate(blocks, start=1)]
 
-    def _fenced(
-        self, lines: list[str], starts: list[int], first: int, fence: re.Match[str]
-    ) -> tuple[Block, int]:
+    def _read_fences(self, reply: _Lines) -> list[Block]:
+        blocks: list[Block] = []
+        end = 0  # the line behind the last block
+        for number, line in enumerate(reply.lines):
+            fence = _FENCE.match(without_tokens(line)) if number >= end else None
+            if fence:
+                prose = reply.text(end, number)
+                blocks += self._prose(prose, reply.starts[end])
+                block, end = self._fenced(reply, number, fence)
+                blocks += self._unless_open(block, reply, number, prose)
+        return blocks + self._prose(reply.text(end), reply.starts[end])
+
+    def _unless_open(self, block: Block, reply: _Lines, fence: int, prose: str) -> list[Block]:
+        """Return a fenced block, or the blocks behind a fence that opens none.
+
+        Args:
+            fence: the line of the fence.
+            prose: the text between the block and the one before.
+        """
+        if block.tree is None and not block.is_closed:
+            return self._prose(reply.text(fence + 1), reply.starts[fence + 1]) or [block]
+        above = without_tokens(prose).rstrip().rpartition("\n")[2].strip()
+        return [block._replace(above=above)]
+
+    def _fenced(self, reply: _Lines, first: int, fence: re.Match[str]) -> tuple[Block, int]:
         """Read the block that a fence opens; return it and the line behind it.
 
         It ends at its first closing fence outside of strings, or else with the reply.
         """
-        candidates: list[tuple[Block, int]] = []
-        for number in range(first + 1, len(lines)):
-            if not _closes(fence, lines[number]):
-                continue
-            span = starts[first], starts[number + 1]
-            block = self._block("".join(lines[first + 1 : number]), span)
-            candidates.append((block._replace(is_closed=True), number + 1))
-            is_in_string = "unterminated triple-quoted" in block.reason
-            if not is_in_string or len(candidates) == _TRIES:
-                break
+        candidates = list(itertools.islice(self._closed(reply, first, fence), _TRIES))
         if not candidates:
-            block = self._block("".join(lines[first + 1 :]), (starts[first], starts[-1]))
-            return block, len(lines)
+            end = len(reply.lines)
+            return self._block(reply.text(first + 1), reply.span(first, end)), end
         last_block, _ = candidates[-1]
         return candidates[-1] if last_block.tree else candidates[0]
+
+    def _closed(
+        self, reply: _Lines, first: int, fence: re.Match[str]
+    ) -> Iterator[tuple[Block, int]]:
+        """Yield the blocks up to each closing fence, until one does not end inside a string."""
+        for number in range(first + 1, len(reply.lines)):
+            if not _closes(fence, reply.lines[number]):
+                continue
+            block = self._block(reply.text(first + 1, number), reply.span(first, number + 1))
+            yield block._replace(is_closed=True), number + 1
+            if "unterminated triple-quoted" not in block.reason:
+                return
 
     def _block(self, text: str, span: Span) -> Block:
         """Read a block, if need be without the marks of chat templates."""
@@ -240,8 +277,8 @@ class _Reader:
         clean = without_tokens(text)
         blocks = []
         for code, tree, first, end in _pieces(clean, self.mention):
-            span = (start + first, start + end) if clean == text else (start, start)
             if self.defines(tree):
+                span = (start + first, start + end) if clean == text else (start, start)
                 blocks.append(Block(code, span, tree, defines=True))
         return blocks or [whole]
 
@@ -278,21 +315,33 @@ def _parse(text: str) -> tuple[str, ast.Module]:
         try:
             tree = parse(variant)
         except SourceError as error:
-            if error.line and error.line - 1 > line:  # its parser came further
-                line = error.line - 1
-                message = str(error).replace(f"line {error.line}", f"line {line}", 1)
-                problem = SourceError(message, line)
+            problem = _further(problem, error)
             continue
-        # Other contents mean that it is not a class but a function with wrong indentation.
-        contents = [part for node in wrappers(tree) for part in node.body + node.decorator_list]
-        if all(isinstance(part, kinds) for part in contents):
+        if _holds_only(tree, kinds):
             return variant, tree
     raise problem
 
 
-def _wrapped(
-    code: str, lines: list[str], line: int
-) -> Iterator[tuple[str, tuple[type[ast.AST], ...]]]:
+def _further(problem: SourceError, wrapped: SourceError) -> SourceError:
+    """Return the problem of code, or with a class around it if the parser then came further."""
+    line = (wrapped.line or 0) - 1  # without the line of the class
+    if line <= (problem.line or 0):
+        return problem
+    return SourceError(str(wrapped).replace(f"line {wrapped.line}", f"line {line}", 1), line)
+
+
+def _holds_only(tree: ast.Module, kinds: _Kinds) -> bool:
+    """Return whether the class around a method holds only these kinds of statements.
+
+    Others mean that it is not a class but a function with wrong indentation.
+    """
+    for node in wrappers(tree):
+        if not all(isinstance(part, kinds) for part in node.body + node.decorator_list):
+            return False
+    return True
+
+
+def _wrapped(code: str, lines: list[str], line: int) -> Iterator[tuple[str, _Kinds]]:
     """Yield code with a class around what is indented, and the kinds of statements in the class."""
     wrapper = f"class {WRAPPER}:\n"
     if re.match(r"@|async\b|def\b", lines[0]):
@@ -306,13 +355,14 @@ def _pieces(text: str, mention: re.Pattern[str]) -> Iterator[tuple[str, ast.Modu
 
     None starts behind the last mention of a goal function.
     """
-    end = max((match.end() for match in mention.finditer(text)), default=0)
-    starts = [match.start() for match in _CODE_START.finditer(text, 0, end)]
-    tries = position = 0
-    for number, start in enumerate(starts):
-        is_last = number >= len(starts) - _TRIES
+    ends = [match.end() for match in mention.finditer(text)]
+    starts = [match.start() for match in _CODE_START.finditer(text, 0, max(ends, default=0))]
+    last_starts = starts[-_TRIES:]
+    tries = 0
+    position = 0
+    for start in starts:
         # A piece that ends before a start holds none of the code behind it.
-        if start < position or (tries >= _TRIES and not is_last):
+        if start < position or (tries >= _TRIES and start not in last_starts):
             continue
         tries += 1
         code, tree, length = _longest_prefix(text[start:])
@@ -328,16 +378,21 @@ def _longest_prefix(text: str) -> tuple[str, ast.Module | None, int]:
     """
     lines = split_lines(text)
     for _ in range(_TRIES):
+        prefix = "".join(lines)
         try:
-            code, tree = _parse("".join(lines))
+            code, tree = _parse(prefix)
+            return code, tree, len(prefix)
         except SourceError as error:
             if error.line is None:
                 break
-            end = min(error.line, len(lines)) - 1
-        else:
-            return code, tree, sum(map(len, lines))
-        # Never inside a statement: an indented or blank line is not a place to cut.
-        while end > 0 and lines[end][0] in " \t\f\n":
-            end -= 1
-        lines = lines[:end]
+            lines = _cut_above(lines, error.line)
     return "", None, sum(map(len, lines))
+
+
+def _cut_above(lines: list[str], line: int) -> list[str]:
+    """Return the lines of the statements above a line."""
+    end = min(line, len(lines)) - 1
+    # Never inside a statement: an indented or blank line is not a place to cut.
+    while end > 0 and lines[end][0] in " \t\f\n":
+        end -= 1
+    return lines[:end]

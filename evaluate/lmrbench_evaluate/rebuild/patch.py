@@ -8,8 +8,9 @@ import glob
 import itertools
 import re
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from lmrbench_data.base.archive import is_left_behind, read_tree
 from lmrbench_data.base.errors import LMRBenchError, LoadError
@@ -52,12 +53,16 @@ def apply_patch(files: Mapping[str, File], patch: str, notes: list[str]) -> dict
         written = _apply_or_repair(patch.removesuffix("\n") + "\n", files, folder, notes)
         patched = _read_patched(folder)
     for name in patched.keys() & files.keys():
-        if written[name] != files[name]:  # its carriage returns were left out
-            data = patched[name].data
-            is_same = data == written[name].data
-            data = files[name].data if is_same else data.replace(b"\n", b"\r\n")
-            patched[name] = patched[name]._replace(data=data)
+        if written[name] != files[name]:
+            patched[name] = _with_carriage_returns(patched[name], written[name], files[name])
     return patched
+
+
+def _with_carriage_returns(patched: File, written: File, original: File) -> File:
+    """Return a file with its carriage returns, without which it was written and patched."""
+    if patched.data == written.data:
+        return patched._replace(data=original.data)
+    return patched._replace(data=patched.data.replace(b"\n", b"\r\n"))
 
 
 def _read_patched(folder: Path) -> dict[str, File]:
@@ -83,27 +88,46 @@ def _apply_or_repair(
     patch: str, files: Mapping[str, File], folder: Path, notes: list[str]
 ) -> Mapping[str, File]:
     """Write and patch the files, if need be without carriage returns; return what was written."""
-    versions = [(patch, files, "")]
-    unix_patch = re.sub(r"\r+(?=\n)", "", patch)
-    unix_files = {name: _with_line_feeds(file) for name, file in files.items()}
-    if unix_patch != patch or unix_files != files:
-        versions.append((unix_patch, unix_files, "carriage returns"))
     reason = ""
-    for options, (version, written, ignored) in itertools.product(((), _LENIENT), versions):
-        write_files(written, folder)
+    for attempt in _attempts(patch, files):
+        write_files(attempt.files, folder)
         try:
-            left_out = _apply(version, files, folder, *options)
+            left_out = _apply(attempt.patch, files, folder, *attempt.options)
         except GitLimitError as error:
             raise MalformedAnswerError(f"git needs {error.reason} to apply the patch") from None
         except (GitError, LoadError) as error:
             reason = reason or (error.reason if isinstance(error, GitError) else str(error))
             continue
-        lenience = "line counts and missing context" if options else ""
-        if ignored or lenience:
-            notes.append(f"ignored in the patch: {', '.join(filter(None, (ignored, lenience)))}")
+        if attempt.ignored:
+            notes.append(f"ignored in the patch: {', '.join(attempt.ignored)}")
         notes += left_out
-        return written
+        return attempt.files
     raise MalformedAnswerError(f"the patch does not apply: {reason}")
+
+
+class _Attempt(NamedTuple):
+    """A way to apply a patch."""
+
+    patch: str
+    files: Mapping[str, File]
+    options: tuple[str, ...]
+    ignored: tuple[str, ...]
+    """What it does not respect, for a note."""
+
+
+def _attempts(patch: str, files: Mapping[str, File]) -> Iterator[_Attempt]:
+    """Yield ways to apply a patch, the strictest first."""
+    unix_patch = re.sub(r"\r+(?=\n)", "", patch)
+    unix_files = {name: _with_line_feeds(file) for name, file in files.items()}
+    has_returns = unix_patch != patch or unix_files != files
+    returns = "carriage returns"
+    counts = "line counts and missing context"
+    yield _Attempt(patch, files, (), ())
+    if has_returns:
+        yield _Attempt(unix_patch, unix_files, (), (returns,))
+    yield _Attempt(patch, files, _LENIENT, (counts,))
+    if has_returns:
+        yield _Attempt(unix_patch, unix_files, _LENIENT, (returns, counts))
 
 
 def _with_line_feeds(file: File) -> File:
@@ -125,6 +149,26 @@ def _apply(patch: str, files: Collection[str], folder: Path, *options: str) -> l
         return run_git(folder, *arguments, *more, "-", stdin=patch.encode(), directory=directory)
 
     names = _touched(git("--numstat", "-z"))
+    _check_names(names)
+    left_out = [name for name, is_binary in names.items() if _is_left_out(name, is_binary, files)]
+    for name, is_binary in names.items():
+        if is_binary and name not in left_out:
+            reason = f"the patch changes the binary file {name[:100]!r}; only text can be patched"
+            raise MalformedAnswerError(reason)
+    if not left_out and names:
+        git()
+        return []
+    shown = join_names([ascii(name[:80])[1:-1] for name in left_out])
+    note = f"as by-products of running code: {shown}"
+    if len(left_out) == len(names):
+        empty = "the patch is empty"
+        raise MalformedAnswerError(f"{empty} (left out {note})" if left_out else empty)
+    git(*(f"--exclude={glob.escape(name)}" for name in left_out))
+    return [f"left out of the patch {note}"]
+
+
+def _check_names(names: Collection[str]) -> None:
+    """Refuse too many files, and names that no file may have."""
     if len(names) > MAX_PATCHED_FILES:
         count = f"{len(names)} files, more than {MAX_PATCHED_FILES}"
         raise MalformedAnswerError(f"the patch touches {count}")
@@ -133,18 +177,6 @@ def _apply(patch: str, files: Collection[str], folder: Path, *options: str) -> l
         if name.count("/") > MAX_PATCHED_DEPTH:
             depth = f"more than {MAX_PATCHED_DEPTH} nested folders ({name[:60]}...)"
             raise MalformedAnswerError(f"the patch creates {depth}")
-    left_out = [name for name, is_binary in names.items() if _is_left_out(name, is_binary, files)]
-    for name, is_binary in names.items():
-        if is_binary and name not in left_out:
-            reason = f"the patch changes the binary file {name[:100]!r}; only text can be patched"
-            raise MalformedAnswerError(reason)
-    shown = join_names([ascii(name[:80])[1:-1] for name in left_out])
-    note = f"as by-products of running code: {shown}"
-    if len(left_out) == len(names):
-        empty = "the patch is empty"
-        raise MalformedAnswerError(f"{empty} (left out {note})" if left_out else empty)
-    git(*(f"--exclude={glob.escape(name)}" for name in left_out))
-    return [f"left out of the patch {note}"] if left_out else []
 
 
 def _touched(numstat: bytes) -> dict[str, bool]:
@@ -172,6 +204,11 @@ def _strip(text: str, files: Collection[str]) -> int:
             head[: len(head) // 2] == head[len(head) // 2 + 1 :] for head in heads
         )
         return 0 if has_equal_names else 1
+    return _strip_plain(text, files)
+
+
+def _strip_plain(text: str, files: Collection[str]) -> int:
+    """Return the number of leading folders to strip from a patch that git did not make."""
     plain = re.findall(r"^--- ([^\t\n]+).*\n\+\+\+ ([^\t\n]+)", text, re.MULTILINE)
     names = set(itertools.chain(*plain)) - {"/dev/null"}
     if not names:

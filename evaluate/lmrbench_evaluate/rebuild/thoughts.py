@@ -79,30 +79,51 @@ def without_thoughts(
         code: spans of the text that are code, in order: what stands in them is no mark.
         is_cut: whether the reply was cut.
     """
-    last_answer = max((match.end() for match in answer.finditer(text)), default=0)
-    left_out: list[Span] = []
-    opened: dict[str, _Mark] = {}
-    head = _skip_blank(text, 0)
+    ends = [match.end() for match in answer.finditer(text)]
+    thoughts = _Thoughts(text, max(ends, default=0))
     for mark in _marks(text, code):
         if mark.opens:
-            stands_out = mark.stands_out if mark.is_thought else mark.start <= head
-            opened.setdefault(mark.key, mark._replace(stands_out=stands_out))
-            continue
-        start = mark.start
-        if not mark.is_answer:
-            opening = opened.pop(mark.key, None)
-            is_followed = _skip_blank(text, mark.end) < len(text)
-            if not _are_thoughts(opening, mark, is_followed, last_answer >= mark.end):
-                continue
-            start = opening.start if opening else 0
-        left_out.append((start, mark.end))
-        if start <= head:
-            head = _skip_blank(text, mark.end)
+            thoughts.open(mark)
+        elif mark.is_answer:
+            thoughts.leave_out(mark.start, mark.end)
+        else:
+            thoughts.close(mark)
     ends_with_code = not is_cut and _ends_with_code(text, code)
-    for mark in opened.values():
+    for mark in thoughts.opened.values():
         if _never_ends(mark, text, ends_with_code):
-            left_out.append((mark.start, len(text)))
-    return _cut_out(text, left_out)
+            thoughts.left_out.append((mark.start, len(text)))
+    return _cut_out(text, thoughts.left_out)
+
+
+class _Thoughts:
+    """The thoughts of a reply, of which the marks are read in order."""
+
+    def __init__(self, text: str, last_answer: int) -> None:
+        self.text = text
+        self.last_answer = last_answer
+        """The end of the last place where an answer may begin."""
+        self.left_out: list[Span] = []
+        self.opened: dict[str, _Mark] = {}
+        self.head = _skip_blank(text, 0)
+        """Where the reply begins behind the thoughts so far."""
+
+    def open(self, mark: _Mark) -> None:
+        """Note a mark that may begin thoughts."""
+        stands_out = mark.stands_out if mark.is_thought else mark.start <= self.head
+        self.opened.setdefault(mark.key, mark._replace(stands_out=stands_out))
+
+    def close(self, mark: _Mark) -> None:
+        """Leave out what a mark ends, if it ends thoughts."""
+        opening = self.opened.pop(mark.key, None)
+        is_followed = _skip_blank(self.text, mark.end) < len(self.text)
+        if _are_thoughts(opening, mark, is_followed, self.last_answer >= mark.end):
+            self.leave_out(opening.start if opening else 0, mark.end)
+
+    def leave_out(self, start: int, end: int) -> None:
+        """Leave out a part of the reply."""
+        self.left_out.append((start, end))
+        if start <= self.head:
+            self.head = _skip_blank(self.text, end)
 
 
 def _are_thoughts(
@@ -164,10 +185,11 @@ def _marks(text: str, code: Sequence[Span]) -> Iterator[_Mark]:
         begins_line = (begins_line or "\n" in gap) and not line.strip()
         end = match.end()
         mark = _read_mark(match)
-        if mark:
+        if mark and mark.key and not begins_line:
             is_in_prose = gap[-1:].isspace() and _GOES_ON.match(text, end)
-            stands_out = not mark.key or begins_line or (mark.closes and not is_in_prose)
-            yield mark._replace(stands_out=stands_out)
+            mark = mark._replace(stands_out=mark.closes and not is_in_prose)
+        if mark:
+            yield mark
 
 
 def _is_inside(position: int, spans: Sequence[Span]) -> bool:
@@ -183,15 +205,23 @@ def _read_mark(match: re.Match[str]) -> _Mark | None:
         return _Mark(*match.span(), "", closes=is_final, is_thought=True, is_answer=False)
     label = (match["label"] or "").lower()
     words = re.findall(r"[^\W_]+", label)
-    key = next((word for word in words if word not in _SIDES), "")
-    if not key or key in _TURNS:
+    names = [word for word in words if word not in _SIDES]
+    if not names or names[0] in _TURNS:
         return None
     is_thought = bool(_THOUGHT.search(label))
-    has_bars = match["bar"] and match["last_bar"]
-    has_side = match["slash"] or not _SIDES.isdisjoint(words)
-    if has_bars and not has_side and not is_thought:
+    if not is_thought and _is_token(match, words):
         return None
-    is_last_bar = match["last_bar"] and not match["bar"]
-    closes = bool(match["slash"] or is_last_bar or "end" in (words[0], words[-1]))
     is_answer = not is_thought and bool(_ANSWER.search(label))
-    return _Mark(*match.span(), key, closes, is_thought, is_answer)
+    return _Mark(*match.span(), names[0], _is_closing(match, words), is_thought, is_answer)
+
+
+def _is_token(match: re.Match[str], words: Sequence[str]) -> bool:
+    """Return whether a mark has two bars and no side, such as <|word|>."""
+    has_bars = bool(match["bar"] and match["last_bar"])
+    return has_bars and not match["slash"] and _SIDES.isdisjoint(words)
+
+
+def _is_closing(match: re.Match[str], words: Sequence[str]) -> bool:
+    """Return whether a mark closes, such as </word>, <word|> and [END WORD]."""
+    is_last_bar = match["last_bar"] and not match["bar"]
+    return bool(match["slash"] or is_last_bar) or "end" in (words[0], words[-1])

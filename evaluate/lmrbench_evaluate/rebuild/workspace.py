@@ -23,7 +23,7 @@ from lmrbench_data.tasks.experiments import FILES
 
 from ..predictions.prediction import Prediction, too_large
 from ..sandbox.meter import wall_limit
-from .answer import check_goal_file, splice_function, splice_method
+from .answer import Spliced, check_goal_file, splice_function, splice_method
 from .patch import MAX_PATCHED_DEPTH, MAX_PATCHED_FILES, apply_patch
 
 _REPO = "repo/"
@@ -81,21 +81,24 @@ def _splice(
     row: DatasetRow, masked: Mapping[str, File], prediction: Prediction, notes: list[str]
 ) -> dict[str, File]:
     """Return the goal files with the functions of a reply in them; a child does the work."""
-    goals = goals_of(row)
-    texts = {path: masked[path].data.decode("utf-8") for path in goals}
-    answer = prediction.content
-    is_cut = prediction.is_cut
+    texts = {path: masked[path].data.decode("utf-8") for path in goals_of(row)}
     try:
-        if configuration_of(row).is_method:
-            files, note = call_on_answer(splice_method, texts, goals, answer, is_cut)
-        else:
-            function = row["goal_function"]
-            files, note = call_on_answer(splice_function, texts, function, answer, is_cut)
+        files, note = _call_splice(row, texts, prediction)
     except MalformedAnswerError as error:
         raise MalformedAnswerError(_full_reason(str(error), prediction)) from None
     cut = f"{prediction.cut}, after the answer" if prediction.cut else ""
     notes += filter(None, [note, cut])
     return _replaced(masked, files)
+
+
+def _call_splice(row: DatasetRow, texts: Mapping[str, str], prediction: Prediction) -> Spliced:
+    answer = prediction.content
+    is_cut = prediction.is_cut
+    if configuration_of(row).is_method:
+        spliced = call_on_answer(splice_method, texts, goals_of(row), answer, is_cut)
+    else:
+        spliced = call_on_answer(splice_function, texts, row["goal_function"], answer, is_cut)
+    return Spliced(*spliced)
 
 
 def _full_reason(reason: str, prediction: Prediction) -> str:
@@ -130,15 +133,19 @@ def check_repository(row: DatasetRow, files: Mapping[str, File]) -> None:
         if path not in files:
             raise MalformedAnswerError(f"the answer removes the goal file {path}")
     for name, file in sorted(files.items()):
-        is_changed = name.endswith(".py") and file != masked.get(name)
-        if name not in goals and not is_changed:
-            continue
-        try:
-            text = python_text(file.data)
-        except SourceError as error:
-            raise MalformedAnswerError(f"{name}: {error}") from None
         if name in goals:
+            text = _read_python(name, file)
             call_on_answer(check_goal_file, name, text, goals[name])
+        elif name.endswith(".py") and file != masked.get(name):
+            _read_python(name, file)
+
+
+def _read_python(name: str, file: File) -> str:
+    """Return the text of a Python file of an answer."""
+    try:
+        return python_text(file.data)
+    except SourceError as error:
+        raise MalformedAnswerError(f"{name}: {error}") from None
 
 
 def _check_paths(files: Mapping[str, File], masked: Mapping[str, File]) -> None:
@@ -147,13 +154,7 @@ def _check_paths(files: Mapping[str, File], masked: Mapping[str, File]) -> None:
     if len(new) > MAX_PATCHED_FILES:
         raise MalformedAnswerError(f"the answer adds more than {MAX_PATCHED_FILES} files")
     for path in new:
-        try:
-            plain = check_path(_REPO + path)
-        except LoadError as error:
-            raise MalformedAnswerError(str(error)) from None
-        if plain != _REPO + path or path.count("/") > MAX_PATCHED_DEPTH:
-            problem = f"is not plain, or below {MAX_PATCHED_DEPTH} folders"
-            raise MalformedAnswerError(f"the path {path[:100]!r} {problem}")
+        _check_new_path(path)
     # Only now: the parents of an unchecked path may be gigabytes.
     folders = {str(parent) for path in files for parent in PurePosixPath(path).parents}
     both = folders & files.keys()
@@ -172,6 +173,16 @@ def without_experiments(row: DatasetRow, repo: Mapping[str, File]) -> dict[str, 
 def _needed(repo: Mapping[str, File], has_experiments: bool) -> dict[str, File]:
     hidden = FILES if has_experiments else ()
     return {name: file for name, file in repo.items() if name not in hidden}
+
+
+def _check_new_path(path: str) -> None:
+    try:
+        plain = check_path(_REPO + path)
+    except LoadError as error:
+        raise MalformedAnswerError(str(error)) from None
+    if plain != _REPO + path or path.count("/") > MAX_PATCHED_DEPTH:
+        problem = f"is not plain, or below {MAX_PATCHED_DEPTH} folders"
+        raise MalformedAnswerError(f"the path {path[:100]!r} {problem}")
 
 
 def workspace_tar(

@@ -9,8 +9,8 @@ from lmrbench_data.dataset.rows import DatasetRow, Option, RowChoice
 from lmrbench_data.loader import File, read_archive
 from lmrbench_data.tasks.experiments import FILES, reported_in
 
-from .decode import Frame, StreamError, decode, read_frames
-from .expected import unpack_frames
+from .decode import Frame, decode
+from .expected import readable_frames, unpack_frames
 from .tolerance import Comparison
 from .verdict import Cause, compare_output
 
@@ -35,10 +35,7 @@ def implemented_options(
     choices = row.get("choices") or []
     if not choices:
         return []
-    try:
-        frames = [frame for frame in read_frames(stdout) if frame.kind == "output"]
-    except StreamError:
-        frames = []
+    frames = [frame for frame in readable_frames(stdout) if frame.kind == "output"]
     sent = {(frame.case, frame.seed): frame for frame in frames}
     comparisons = {case["name"]: Comparison(case) for case in row["tests"]["cases"]}
     return [_implemented(choice, sent, comparisons, runs) for choice in choices]
@@ -125,11 +122,12 @@ def _agrees(
     """Return whether an answer returned the outputs of an option in every case and seed."""
     for want in expected:
         got = sent.get((want.case, want.seed))
-        if got is None:
-            return False
-        # An output that cannot be compared is none of the options.
-        output = decode(want.payload)
-        cause, _ = compare_output(output, got.payload, comparisons[want.case])
-        if cause is not Cause.EQUAL:
+        if got is None or not _is_equal(want, got, comparisons[want.case]):
             return False
     return bool(expected)
+
+
+def _is_equal(want: Frame, got: Frame, comparison: Comparison) -> bool:
+    """Compare two outputs; one that cannot be compared is none of the options."""
+    cause, _ = compare_output(decode(want.payload), got.payload, comparison)
+    return cause is Cause.EQUAL

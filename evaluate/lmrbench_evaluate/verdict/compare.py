@@ -170,10 +170,12 @@ class _Walk:
         if want.keys() != got.keys():
             what = "items" if form == "set" else "keys"
             return f"{path}: got {what} {show(sorted(got))}, expected {show(sorted(want))}"
-        if form == "set":
-            return None
+        return None if form == "set" else self._values(want, got, path)
+
+    def _values(self, expected: Any, actual: Any, path: str) -> str | None:
+        """Compare the values of two dicts, given key → pair of key and value."""
         return self._first(
-            (f"{path}[{cut(key, MAX_SHOWN)}]", want[key][1], got[key][1]) for key in want
+            (f"{path}[{cut(key, MAX_SHOWN)}]", expected[key][1], actual[key][1]) for key in expected
         )
 
     def _by_key(self, container: Any, form: str) -> dict[str, Any]:
@@ -242,9 +244,13 @@ def _report(
         return None
     place = tuple(int(i) for i in np.unravel_index(int(equal.argmin()), equal.shape))
     where = f"{path}{list(place)}" if place else path
+    difference = comparison.describe(want[place].item(), got[place].item())
+    return f"{where}: {difference}{_count_of_different(equal)}"
+
+
+def _count_of_different(equal: np.ndarray) -> str:
     different = equal.size - int(np.count_nonzero(equal))
-    count = f", {different} of {equal.size} values differ" if equal.size > 1 else ""
-    return f"{where}: {comparison.describe(want[place].item(), got[place].item())}{count}"
+    return f", {different} of {equal.size} values differ" if equal.size > 1 else ""
 
 
 def _total_variation(

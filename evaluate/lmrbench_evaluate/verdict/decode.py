@@ -96,20 +96,27 @@ class Table:
 
 def read_frames(stream: bytes) -> Iterator[Frame]:
     """Yield the frames of a stream in order; StreamError at the first that is malformed."""
-    position = count = 0
+    position = 0
+    count = 0
     while position < len(stream):
         count += 1
         if count > MAX_FRAMES:
             raise StreamError("too many frames")
-        end = stream.find(b"\n", position, position + MAX_HEADER)
-        if end < 0:
-            raise StreamError(f"no frame header at byte {position}")
-        start = end + 1
-        case, seed, kind, size = _read_header(stream[position:end], position)
-        if size > len(stream) - start:
-            raise StreamError(f"bad frame header at byte {position}")
-        position = start + size
-        yield Frame(case, seed, kind, stream[start:position])
+        frame, position = _read_frame(stream, position)
+        yield frame
+
+
+def _read_frame(stream: bytes, position: int) -> tuple[Frame, int]:
+    """Return the frame at a position and where it ends."""
+    header_end = stream.find(b"\n", position, position + MAX_HEADER)
+    if header_end < 0:
+        raise StreamError(f"no frame header at byte {position}")
+    case, seed, kind, size = _read_header(stream[position:header_end], position)
+    start = header_end + 1
+    if size > len(stream) - start:
+        raise StreamError(f"bad frame header at byte {position}")
+    end = start + size
+    return Frame(case, seed, kind, stream[start:end]), end
 
 
 def _read_header(line: bytes, position: int) -> tuple[str, int, str, int]:
@@ -117,12 +124,10 @@ def _read_header(line: bytes, position: int) -> tuple[str, int, str, int]:
     problem = StreamError(f"bad frame header at byte {position}")
     try:
         header = json.loads(line)
-        case = header["case"]
-        seed = header["seed"]
-        kind = header["kind"]
-        size = header["size"]
+        fields = [header[name] for name in ("case", "seed", "kind", "size")]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise problem from error
+    case, seed, kind, size = fields
     are_texts = isinstance(case, str) and isinstance(kind, str)
     are_numbers = type(seed) is int and type(size) is int
     if not are_texts or not are_numbers or size < 0:
@@ -156,6 +161,25 @@ def decode(payload: bytes) -> Any:
     """Decode a value of `runner/encoding.py`; StreamError if it is malformed or too large."""
     if len(payload) > MAX_PAYLOAD:
         raise StreamError(f"output of more than {MAX_PAYLOAD} bytes")
+    end = _tree_end(payload)
+    try:
+        return _decode_tree(payload, end)
+    except StreamError:
+        raise
+    except _MALFORMED as error:
+        raise StreamError(f"unreadable output ({type(error).__name__})") from error
+
+
+def _decode_tree(payload: bytes, end: int) -> Any:
+    content = json.loads(payload[:end])
+    sizes = content["arrays"]
+    tree = content["tree"]
+    arrays = _read_arrays(payload, end + 1, sizes)
+    return _TreeDecoder(arrays).node(tree)
+
+
+def _tree_end(payload: bytes) -> int:
+    """Return where the tree ends; StreamError if it is too large to parse."""
     end = payload.find(b"\n", 0, MAX_TREE + 1)
     if end < 0:
         raise StreamError("no tree of values, or one that is too large")
@@ -164,24 +188,12 @@ def decode(payload: bytes) -> Any:
     marks = sum(payload.count(mark, 0, end) for mark in (b",", b"[", b"{", b":"))
     if marks > 4 * MAX_NODES:
         raise StreamError("too many values")
-    try:
-        content = json.loads(payload[:end])
-        sizes = content["arrays"]
-        tree = content["tree"]
-        arrays = _read_arrays(payload, end + 1, sizes)
-        return _TreeDecoder(arrays).node(tree)
-    except StreamError:
-        raise
-    except _MALFORMED as error:
-        raise StreamError(f"unreadable output ({type(error).__name__})") from error
+    return end
 
 
 def _read_arrays(payload: bytes, start: int, sizes: Any) -> list[np.ndarray]:
     """Read arrays of these sizes that follow each other up to the end."""
-    if not isinstance(sizes, list) or not all(type(size) is int and size >= 0 for size in sizes):
-        raise StreamError("bad list of arrays")
-    if len(sizes) > MAX_ARRAYS:
-        raise StreamError("too many arrays")
+    _check_sizes(sizes)
     if start + sum(sizes) != len(payload):
         raise StreamError("arrays do not add up to the payload")
     arrays = []
@@ -191,23 +203,39 @@ def _read_arrays(payload: bytes, start: int, sizes: Any) -> list[np.ndarray]:
     return arrays
 
 
+def _check_sizes(sizes: Any) -> None:
+    if not isinstance(sizes, list) or not all(type(size) is int and size >= 0 for size in sizes):
+        raise StreamError("bad list of arrays")
+    if len(sizes) > MAX_ARRAYS:
+        raise StreamError("too many arrays")
+
+
 def _read_npy(payload: bytes, start: int, end: int) -> np.ndarray:
     """Read the array between two bytes as a view, which takes no memory."""
     header = _NPY.match(payload, start, end)
     if not header:
         raise StreamError("not the header of a plain array")
-    dtype = np.dtype(header[1].decode("ascii"))
+    dtype = _read_dtype(header[1])
     shape = tuple(int(length) for length in header[2].split(b",") if length.strip())
-    if dtype.itemsize == 0:  # any number of them fits into zero bytes
-        raise StreamError("array of items without size")
     count = math.prod(shape)
-    if count * dtype.itemsize != end - header.end():
+    start = header.end()
+    if count * dtype.itemsize != end - start:
         raise StreamError("array size and shape differ")
     if dtype.kind == "U" and count:
-        characters = np.frombuffer(payload, np.uint32, (end - header.end()) // 4, header.end())
-        if characters.max() > sys.maxunicode:
-            raise StreamError("text array with characters that do not exist")
-    return np.frombuffer(payload, dtype, count, header.end()).reshape(shape)
+        _check_characters(np.frombuffer(payload, np.uint32, (end - start) // 4, start))
+    return np.frombuffer(payload, dtype, count, start).reshape(shape)
+
+
+def _read_dtype(name: bytes) -> np.dtype:
+    dtype = np.dtype(name.decode("ascii"))
+    if dtype.itemsize == 0:  # any number of them fits into zero bytes
+        raise StreamError("array of items without size")
+    return dtype
+
+
+def _check_characters(characters: np.ndarray) -> None:
+    if characters.max() > sys.maxunicode:
+        raise StreamError("text array with characters that do not exist")
 
 
 class _TreeDecoder:
@@ -265,11 +293,15 @@ class _TreeDecoder:
                 array = self._take(value)
                 return Array("array", str(array.dtype), array)
             case "series":
-                return Table(None, self.node(value["index"]), (self._series(value),))
+                index = self.node(value["index"])
+                return Table(None, index, (self._series(value),))
             case "frame":
-                series = tuple(self._series(item["series"]) for item in value["series"])
-                return Table(self.node(value["columns"]), self.node(value["index"]), series)
+                return self._frame(value)
         raise StreamError("unknown node")
+
+    def _frame(self, value: dict[str, Any]) -> Table:
+        series = tuple(self._series(item["series"]) for item in value["series"])
+        return Table(self.node(value["columns"]), self.node(value["index"]), series)
 
     def _objects(self, node: dict[str, Any]) -> Table:
         values = node["objects"]
@@ -294,9 +326,7 @@ class _TreeDecoder:
         if not isinstance(dtype, str):
             raise StreamError("dtype is not text")
         if dtype == "bfloat16":
-            if array.dtype != np.int16:
-                raise StreamError("bfloat16 comes as 16-bit integers")
-            array = (array.astype(np.uint32) << 16).view(np.float32).reshape(array.shape)
+            array = _from_bfloat16(array)
         elif dtype != str(array.dtype):
             raise StreamError("dtype of tensor and array differ")
         return Array("tensor", dtype, array)
@@ -305,3 +335,10 @@ class _TreeDecoder:
         if not isinstance(value["dtype"], str):
             raise StreamError("dtype is not text")
         return value["dtype"], self.node(value["name"]), self.node(value["values"])
+
+
+def _from_bfloat16(array: np.ndarray) -> np.ndarray:
+    """Return float32 values of bfloat16 ones, which are their upper halves."""
+    if array.dtype != np.int16:
+        raise StreamError("bfloat16 comes as 16-bit integers")
+    return (array.astype(np.uint32) << 16).view(np.float32).reshape(array.shape)

@@ -109,8 +109,7 @@ def _evaluate_files(
         outcome = _retry(run, stop or threading.Event())
     except InfraError as error:
         cause = Cause.OVERLOAD if isinstance(error, OverloadError) else Cause.ENGINE
-        duration_s = time.monotonic() - started
-        return Verdict.without_cases(cause, str(error), duration_s=duration_s)
+        return Verdict.without_cases(cause, str(error), duration_s=time.monotonic() - started)
     cases = grade(frames, row["tests"]["cases"], outcome)
     verdict = Verdict(
         worst(case.status for case in cases),

@@ -65,12 +65,7 @@ def record_seeds(
         InfraError: the machinery failed, or the machine was overloaded.
     """
     tests = row["tests"]
-    runs: list[tuple[str, int]] = []
-    for case in tests["cases"]:
-        if case["varies"]:
-            runs += [(case["name"], seed) for seed in seeds]
-        elif constant:
-            runs += [(case["name"], seed) for seed in seeds[:1]]
+    runs = _runs(row, seeds, constant)
     scale = timeout_scale * max(1.0, len(seeds) / len(tests["seeds"]))
     limits = Limits(tests["timeout_s"] * scale, tests["memory_mb"])
     cases = _setting(environment or {}) + row_cases(row)
@@ -78,12 +73,28 @@ def record_seeds(
     # Libraries take their number of threads when they are loaded: another one needs a new load.
     modules = libraries_of(row) if threads == 1 else ()
     outcome = run_with_exclusive_retry(sandbox, image, workspace, limits, modules)
-    try:
-        frames = list(read_frames(outcome.stdout))
-    except StreamError:
-        frames = []
+    frames = readable_frames(outcome.stdout)
     _require_outputs(row, runs, frames, outcome)
     return frames
+
+
+def _runs(row: DatasetRow, seeds: Sequence[int], constant: bool) -> list[tuple[str, int]]:
+    """Return case and seed of each run; cases that do not vary have one, if they run at all."""
+    runs: list[tuple[str, int]] = []
+    for case in row["tests"]["cases"]:
+        if case["varies"]:
+            runs += [(case["name"], seed) for seed in seeds]
+        elif constant:
+            runs += [(case["name"], seed) for seed in seeds[:1]]
+    return runs
+
+
+def readable_frames(stream: bytes) -> list[Frame]:
+    """Return the frames of a stream; none if one of them is malformed."""
+    try:
+        return list(read_frames(stream))
+    except StreamError:
+        return []
 
 
 def _setting(environment: Mapping[str, str]) -> bytes:
@@ -102,15 +113,17 @@ def _require_outputs(
     if not missing:
         return
     case, seed = missing[0]
-    how = f"its sandbox ended with {outcome.ended} after {outcome.duration_s:.0f} s"
-    for frame in frames:
-        if (frame.case, frame.seed) == missing[0]:
-            how = _failure(frame)
-            break
+    sent = [frame for frame in frames if (frame.case, frame.seed) == missing[0]]
+    how = _failure(sent[0]) if sent else _ending(outcome)
+    count = f"{len(missing)} of {len(runs)} runs"
     raise BadReferenceError(
         f"{row['instance_id']}: the reference does not return from case_{case} on seed {seed}"
-        f" ({len(missing)} of {len(runs)} runs): {how}; fix the task"
+        f" ({count}): {how}; fix the task"
     )
+
+
+def _ending(outcome: Outcome) -> str:
+    return f"its sandbox ended with {outcome.ended} after {outcome.duration_s:.0f} s"
 
 
 def _failure(frame: Frame) -> str:

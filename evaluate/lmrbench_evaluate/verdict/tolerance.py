@@ -69,16 +69,17 @@ class Comparison:
         return f"got {got}, expected {want}{error and f' ({error})'}"
 
     def _error(self, expected: float, actual: float) -> str:
-        allows = self.rtol or self.atol
         with np.errstate(all="ignore"):  # the distance of two finite numbers can overflow
             distance = float(np.abs(np.subtract(actual, expected)))
             size = abs(expected)
         if not 0 < distance < math.inf:
-            return "" if allows else "compared exactly"
-        is_relative = size > 0 and self.rtol * size >= self.atol
-        error = distance / size if is_relative else distance
-        tolerance = self.rtol if is_relative else self.atol
-        kind = "relative" if is_relative else "absolute"
+            return "" if self.rtol or self.atol else "compared exactly"
+        if size > 0 and self.rtol * size >= self.atol:
+            return self._describe_error("relative", distance / size, self.rtol)
+        return self._describe_error("absolute", distance, self.atol)
+
+    def _describe_error(self, kind: str, error: float, tolerance: float) -> str:
+        allows = self.rtol or self.atol
         allowed = f"tolerance {tolerance:g}" if allows else "compared exactly"
         return f"{kind} error {above(error, tolerance)}, {allowed}"
 

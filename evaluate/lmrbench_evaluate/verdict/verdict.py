@@ -210,18 +210,16 @@ def grade(
         StreamError: an expected output cannot be read; an unreadable output of the tested code is a
             result.
     """
-    comparisons = {case["name"]: Comparison(case) for case in declared}
-    core = {case["name"] for case in declared if case["core"]}
+    cases = {case["name"]: case for case in declared}
     sent: dict[tuple[str, int], list[Frame]] = {(want.case, want.seed): [] for want in expected}
     problem = _collect(outcome.stdout, sent)
+    missing = _missing(outcome, problem)
     results = []
     for want in expected:
+        case = cases[want.case]
         frames = sent[want.case, want.seed]
-        if frames:
-            cause, detail = _grade_case(want, frames, comparisons[want.case])
-        else:
-            cause, detail = _missing(outcome, problem)
-        results.append(CaseResult(want.case, want.seed, cause.status, detail, want.case in core))
+        cause, detail = _grade_case(want, frames, Comparison(case)) if frames else missing
+        results.append(CaseResult(want.case, want.seed, cause.status, detail, bool(case["core"])))
     return results
 
 
@@ -298,10 +296,9 @@ def _text(value: Any) -> str:
 
 
 def _missing(outcome: Outcome, problem: str) -> tuple[Cause, str]:
+    """Return cause and detail of the cases that sent nothing."""
     if outcome.ended is Ended.TIME_LIMIT:
-        cpu = "" if outcome.cpu_s is None else f", of which {outcome.cpu_s:.0f} s of CPU time"
-        took = f"{outcome.duration_s:.0f} s{cpu}"
-        return Cause.TIME_LIMIT, f"no output within the time limit ({took})"
+        return Cause.TIME_LIMIT, f"no output within the time limit ({_duration(outcome)})"
     if outcome.ended is Ended.OUT_OF_MEMORY:
         return Cause.OUT_OF_MEMORY, "the memory limit of the sandbox was reached"
     if outcome.ended is Ended.OUTPUT_LIMIT:
@@ -309,3 +306,8 @@ def _missing(outcome: Outcome, problem: str) -> tuple[Cause, str]:
     if problem:
         return Cause.UNREADABLE_OUTPUT, problem
     return Cause.NO_OUTPUT, "the runner ended before this case returned"
+
+
+def _duration(outcome: Outcome) -> str:
+    cpu = "" if outcome.cpu_s is None else f", of which {outcome.cpu_s:.0f} s of CPU time"
+    return f"{outcome.duration_s:.0f} s{cpu}"
