@@ -103,16 +103,16 @@ def collect(
     report: ReportData, instance: str | None = None, score: int | None = None
 ) -> tuple[list[Instance], list[str]]:
     """Return the instances of a report (or one, and one score), and warnings for the reader."""
-    scope: dict[str, str] = {}
+    categories: dict[str, str] = {}
     for facts in report.runs:
-        scope |= facts["scope"]
+        categories |= facts["scope"]
+    if instance is not None:
+        categories = {instance: categories[instance]}
     rows, warnings = _dataset_rows(report.paths[0])
-    names = sorted(scope) if instance is None else [instance]
-    instances = [Instance(name, scope[name], rows.get(name), []) for name in names]
-    runs = {path: _Run(path, names, report.judge_model) for path in report.paths}
-    for number, item in enumerate(report.scores):
-        if score in (None, number):
-            _add_answers(instances, number, item, runs[item.path])
+    instances = []
+    for name, category in sorted(categories.items()):
+        instances.append(Instance(name, category, rows.get(name), []))
+    _add_all_answers(instances, report, score)
     _add_labels(instances, report)
     return instances, [*_run_warnings(report.runs), *warnings]
 
@@ -149,6 +149,15 @@ class _Run:
         self.judgements = read_judgements(path, judge_model)
 
 
+def _add_all_answers(instances: Sequence[Instance], report: ReportData, score: int | None) -> None:
+    """Add the answers of all scores, or of one."""
+    names = [instance.instance_id for instance in instances]
+    runs = {path: _Run(path, names, report.judge_model) for path in report.paths}
+    for number, item in enumerate(report.scores):
+        if score in (None, number):
+            _add_answers(instances, number, item, runs[item.path])
+
+
 def _add_answers(instances: Sequence[Instance], number: int, score: ModelScore, run: _Run) -> None:
     """Add the answers of one score; equal samples are one."""
     for instance in instances:
@@ -167,15 +176,17 @@ def _answer(
     number: int, key: AnswerKey, samples: list[int], row: DatasetRow | None, run: _Run
 ) -> Answer:
     result = run.results[key]
+    reached = outcome(result["status"], result["core_status"])
+    log_path = run.folder.log_path(key.instance_id, result["prediction_sha256"])
     answer = Answer(
         score=number,
         samples=samples,
-        outcome=outcome(result["status"], result["core_status"]),
+        outcome=reached,
         detail=result["detail"],
         functions=result.get("functions", []),
         experiments=result.get("experiments", []),
         judgement=run.judgements.get(AnswerKey.of(result).question),
-        log=_log(run.folder.log_path(key.instance_id, result["prediction_sha256"])),
+        log=_log(log_path),
         choices=counted_choices(result),
     )
     _add_cases(answer, result["cases"])
