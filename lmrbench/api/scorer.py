@@ -170,10 +170,7 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
         raise TypeError(f"cannot pickle a Scorer: {_OWN_PROCESS}")
 
     def _submit(self, rows: Iterable[Mapping[str, Any]]) -> list[Future[Score]]:
-        if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
-            raise ArgumentError(
-                "rows", f"must be a list of prediction rows, not {reprlib.repr(rows)}"
-            )
+        _check_list(rows)
         self._check_open()
         jobs: dict[AnswerKey, Future[Score]] = {}
         futures = []
@@ -232,6 +229,12 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             reason=verdict.reason(core=True) or verdict.reason(),
             choices={choice["name"]: choice["option"] for choice in verdict.choices},
         )
+
+
+def _check_list(rows: object) -> None:
+    if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
+        problem = f"must be a list of prediction rows, not {reprlib.repr(rows)}"
+        raise ArgumentError("rows", problem)
 
 
 def _has_one_answer(row: Mapping[str, Any]) -> bool:

@@ -278,7 +278,8 @@ def table_errors(
     [threaded] = make(truth, threads=2)
     finished()
     yield from _prove(runs, threaded, recorded)
-    if instance.difficulty != EASY:
+    is_hard = instance.difficulty != EASY
+    if is_hard:
         hard_row = _hard_row(opened, runs, make, threaded.cpu_s)
         yield from hard_row.prove()
 

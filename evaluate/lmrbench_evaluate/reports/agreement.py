@@ -165,7 +165,8 @@ def match_labels(annotations: Sequence[Annotation], answers: Iterable[AnswerKey]
             case []:
                 unknown.append(annotation.answer)
             case [answer]:
-                labels.setdefault(answer, {}).setdefault(annotation.annotator, annotation)
+                by_annotator = labels.setdefault(answer, {})
+                by_annotator.setdefault(annotation.annotator, annotation)
             case _:
                 ambiguous += 1
     return Matched(labels, unknown, ambiguous)

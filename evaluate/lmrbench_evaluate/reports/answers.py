@@ -1,7 +1,7 @@
 """The details of each answer: verdict, failing cases, difference, judgement and log."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -103,9 +103,7 @@ def collect(
     report: ReportData, instance: str | None = None, score: int | None = None
 ) -> tuple[list[Instance], list[str]]:
     """Return the instances of a report (or one, and one score), and warnings for the reader."""
-    categories: dict[str, str] = {}
-    for facts in report.runs:
-        categories |= facts["scope"]
+    categories = _categories(report.runs)
     if instance is not None:
         categories = {instance: categories[instance]}
     rows, warnings = _dataset_rows(report.paths[0])
@@ -115,6 +113,14 @@ def collect(
     _add_all_answers(instances, report, score)
     _add_labels(instances, report)
     return instances, [*_run_warnings(report.runs), *warnings]
+
+
+def _categories(runs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the category of each instance of some runs."""
+    categories: dict[str, str] = {}
+    for facts in runs:
+        categories |= facts["scope"]
+    return categories
 
 
 def _dataset_rows(path: Path) -> tuple[dict[str, DatasetRow], list[str]]:
@@ -178,6 +184,7 @@ def _answer(
     result = run.results[key]
     reached = outcome(result["status"], result["core_status"])
     log_path = run.folder.log_path(key.instance_id, result["prediction_sha256"])
+    judgement = run.judgements.get(AnswerKey.of(result).question)
     answer = Answer(
         score=number,
         samples=samples,
@@ -185,7 +192,7 @@ def _answer(
         detail=result["detail"],
         functions=result.get("functions", []),
         experiments=result.get("experiments", []),
-        judgement=run.judgements.get(AnswerKey.of(result).question),
+        judgement=judgement,
         log=_log(log_path),
         choices=counted_choices(result),
     )

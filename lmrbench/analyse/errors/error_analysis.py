@@ -97,10 +97,14 @@ def _record(row: ResultRow, diagnosed: Mapping[AnswerKey, Diagnosed]) -> Record:
             "reason": "",
             "errors": dumped["errors"],
         }
-    if not reason:
-        is_malformed = row["status"] == Status.MALFORMED
-        reason = str(Status.MALFORMED) if is_malformed else "no diagnosis yet"
+    reason = reason or _missing_reason(row)
     return {**names, "primary": None, "classes": [], "reason": reason, "errors": []}
+
+
+def _missing_reason(row: ResultRow) -> str:
+    if row["status"] == Status.MALFORMED:
+        return str(Status.MALFORMED)
+    return "no diagnosis yet"
 
 
 def _shares(error: ErrorClass, classified: Sequence[Record]) -> tuple[Share, Share]:
