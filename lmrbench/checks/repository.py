@@ -20,7 +20,6 @@ from lmrbench_evaluate.verdict.decode import StreamError, decode, read_frames, r
 #: may take three.
 LIMIT_S = 180
 MEMORY_MB = 4096
-_LIMITS = Limits(LIMIT_S, MEMORY_MB)
 SMOKE_TESTS = "python -m unittest discover tests"
 #: Minimum number of lines that a demo prints: a curve or a table.
 _LEAST_LINES = 3
@@ -67,7 +66,8 @@ def repository_errors(task: Task, sandbox: Sandbox, image: str) -> dict[str, str
 
 def _run(task: Task, case: str, sandbox: Sandbox, image: str) -> _Result:
     workspace = workspace_tar(task.repo, _program(task), runs=[(case, 0)], limit_s=LIMIT_S)
-    outcome = run_with_exclusive_retry(sandbox, image, workspace, _LIMITS)
+    limits = Limits(LIMIT_S, MEMORY_MB)
+    outcome = run_with_exclusive_retry(sandbox, image, workspace, limits)
     if outcome.ended is not Ended.EXITED:
         return _failure(outcome.ended)
     try:
