@@ -28,11 +28,7 @@ def analyse_actions(sessions: Sessions) -> Analysis:
     """Count the shares of the kinds of actions, with their intervals."""
     import pandas as pd
 
-    records: list[dict[str, Any]] = []
-    for model, rows in by_group(sessions.frame, "model"):
-        records += _shares(model, "all", rows)
-        records += _shares(model, "passed", rows[rows["passed"] == True])  # noqa: E712
-        records += _shares(model, "not passed", rows[rows["passed"] == False])  # noqa: E712
+    records = list(_shares_by_outcome(sessions.frame))
     notes = _notes(sessions)
     shares = pd.DataFrame(records)
     numbers = {
@@ -44,6 +40,14 @@ def analyse_actions(sessions: Sessions) -> Analysis:
     }
     tables = [("Shares of actions", _table(shares))]
     return Analysis("What agents do", tables, notes, shares, numbers)
+
+
+def _shares_by_outcome(sessions: "pd.DataFrame") -> Iterator[dict[str, Any]]:
+    for model, rows in by_group(sessions, "model"):
+        passed = rows["passed"]
+        yield from _shares(model, "all", rows)
+        yield from _shares(model, "passed", rows[passed.isin([True])])
+        yield from _shares(model, "not passed", rows[passed.isin([False])])
 
 
 def _shares(model: str, outcome: str, sessions: "pd.DataFrame") -> Iterator[dict[str, Any]]:
@@ -75,11 +79,11 @@ def _intervals(counts: "pd.DataFrame") -> Iterable[tuple[float | None, float | N
         return []
     if sessions < MIN_SESSIONS:
         return [(None, None)] * len(KINDS)
-    times_drawn = np.random.default_rng(0).multinomial(sessions, [1 / sessions] * sessions, DRAWS)
+    probabilities = [1 / sessions] * sessions
+    times_drawn = np.random.default_rng(0).multinomial(sessions, probabilities, DRAWS)
     actions = times_drawn @ counts.to_numpy(float)
     shares = actions / actions.sum(axis=1, keepdims=True)
-    low, high = np.percentile(shares, [2.5, 97.5], axis=0).tolist()
-    return zip(low, high, strict=True)
+    return map(tuple, np.percentile(shares, [2.5, 97.5], axis=0).T.tolist())
 
 
 def _table(shares: "pd.DataFrame") -> Table:
@@ -102,17 +106,21 @@ def _cell(row: Any) -> str:
 def _notes(sessions: Sessions) -> list[str]:
     """Return the method of counting."""
     excluded = int(sessions.frame[EXCLUDED].sum())
-    passed = sessions.frame["passed"]
-    lines = [
+    return [
         f"Counted from {sessions.source}. Shares are of all actions of a group; intervals are the "
         f"95% bootstrap over sessions, and there is none for fewer than {MIN_SESSIONS}.",
         "message: messages and thoughts; run: shell and IPython. Excluded, as in the paper's "
         f"Figure 5: {plural(excluded, 'other action')} (browsing and the like).",
+        *_outcome_notes(sessions),
+        *sessions.notes,
     ]
-    if passed.notna().any():
-        lines.append(f"Passed is by {sessions.outcome}.")
+
+
+def _outcome_notes(sessions: Sessions) -> Iterator[str]:
+    passed = sessions.frame["passed"]
     unknown = int(passed.isna().sum())
+    if unknown < len(passed):
+        yield f"Passed is by {sessions.outcome}."
     if unknown:
         count = plural(unknown, "session has", "sessions have")
-        lines.append(f"{count} no result: counted by model only.")
-    return [*lines, *sessions.notes]
+        yield f"{count} no result: counted by model only."

@@ -133,27 +133,41 @@ def run_sessions(runs: Sequence[str | Path], level: Level = Level.REPRODUCED) ->
 
     sessions: dict[AnswerKey, dict[str, Any] | None] = {}
     for run in runs:
-        folder = RunFolder(Path(run))
-        trajectories = Path(str(folder.facts.get("predictions"))).resolve().parent / TRAJECTORIES
-        for row in folder.rows():
-            if row["setting"].startswith(AGENT):
-                sessions[AnswerKey.of(row).row] = _session(row, trajectories, level)
+        sessions |= _sessions_of(RunFolder(Path(run)), level)
     source = ", ".join(map(str, runs))
-    if not sessions:
+    rows = [session for session in sessions.values() if session]
+    _check_sessions(source, answers=len(sessions), sessions=len(rows))
+    notes = list(_session_notes(len(sessions) - len(rows)))
+    return Sessions(source, str(level), pd.DataFrame(rows), notes)
+
+
+def _check_sessions(source: str, answers: int, sessions: int) -> None:
+    if not answers:
         raise InputError(
             f"{source}: holds no answer of an agent; evaluate what `lmrbench agent run` wrote"
         )
-    rows = [session for session in sessions.values() if session]
-    if not rows:
+    if not sessions:
         raise InputError(
-            f"{source}: no session of an agent found for {plural(len(sessions), 'answer')} of "
-            "agents; trajectories stand beside the predictions that were evaluated"
+            f"{source}: no session of an agent found for {plural(answers, 'answer')} of agents; "
+            "trajectories stand beside the predictions that were evaluated"
         )
-    notes = []
-    if len(rows) < len(sessions):
-        left_out = plural(len(sessions) - len(rows), "answer")
-        notes.append(f"Left out: {left_out} without a trajectory of a known format.")
-    return Sessions(source, str(level), pd.DataFrame(rows), notes)
+
+
+def _session_notes(left_out: int) -> Iterator[str]:
+    if left_out:
+        answers = plural(left_out, "answer")
+        yield f"Left out: {answers} without a trajectory of a known format."
+
+
+def _sessions_of(folder: RunFolder, level: Level) -> dict[AnswerKey, dict[str, Any] | None]:
+    """Return the sessions of the agents' answers in a run; None without a known trajectory."""
+    predictions = Path(str(folder.facts.get("predictions"))).resolve()
+    trajectories = predictions.parent / TRAJECTORIES
+    sessions = {}
+    for row in folder.rows():
+        if row["setting"].startswith(AGENT):
+            sessions[AnswerKey.of(row).row] = _session(row, trajectories, level)
+    return sessions
 
 
 def _session(row: ResultRow, trajectories: Path, level: Level) -> dict[str, Any] | None:
@@ -165,12 +179,18 @@ def _session(row: ResultRow, trajectories: Path, level: Level) -> dict[str, Any]
         return None
     if not any(actions[kind] for kind in KINDS):
         return None
-    passed: bool | None = None
-    if row["status"] != Status.INFRA_ERROR:
-        passed = reaches(outcome(row["status"], row["core_status"]), level)
     agent = row["setting"].removeprefix(AGENT)
-    names = {"model": f"{row['model_name_or_path']}, {agent}", "session": name, "passed": passed}
-    return names | {kind: actions[kind] for kind in (*KINDS, EXCLUDED)}
+    model = f"{row['model_name_or_path']}, {agent}"
+    passed = _has_passed(row, level)
+    counts = {kind: actions[kind] for kind in (*KINDS, EXCLUDED)}
+    return {"model": model, "session": name, "passed": passed, **counts}
+
+
+def _has_passed(row: ResultRow, level: Level) -> bool | None:
+    """Return whether an answer reached a level; None after an infra error."""
+    if row["status"] == Status.INFRA_ERROR:
+        return None
+    return reaches(outcome(row["status"], row["core_status"]), level)
 
 
 # --- records of agents ----------------------------------------------------------------------------

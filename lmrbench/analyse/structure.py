@@ -10,7 +10,7 @@ our own.
 import ast
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -73,25 +73,42 @@ def analyse_structure(
         solved_by: a measure of the tests, `judge` or `people` (solved is then CC); the leading
             measure by default.
     """
-    import pandas as pd
-
     solved_by = solved_by or answers.measures[0]
-    raters = [*answers.measures, *RATERS]
-    if solved_by not in raters:
-        problem = f"{solved_by!r} is unknown; one of: {', '.join(raters)}"
-        raise ArgumentError("solved_by", problem)
+    _check_rater(solved_by, [*answers.measures, *RATERS])
     require_extra("report", "a regression")
 
     remarks: list[str] = []
-    frame = _measured(answers, rows, solved_by, remarks)
-    frame = _without_uniform_groups(frame, remarks)
-    measures = _varying(frame, remarks)
-    sizes = pd.DataFrame({"mean": frame[measures].mean(), "sd": frame[measures].std(ddof=0)})
-    frame[measures] = (frame[measures] - sizes["mean"]) / sizes["sd"]
-    fit = fit_logit(frame, measures)
+    measured = _measured(answers, rows, solved_by, remarks)
+    frame = _without_uniform_groups(measured, remarks)
     numbers = {
         "source": answers.source,
         "solved_by": solved_by,
+        **_numbers(frame, _varying(frame, remarks)),
+    }
+    return _present(numbers, [*remarks, *answers.notes])
+
+
+def _check_rater(solved_by: str, raters: Sequence[str]) -> None:
+    if solved_by not in raters:
+        problem = f"{solved_by!r} is unknown; one of: {', '.join(raters)}"
+        raise ArgumentError("solved_by", problem)
+
+
+def _standardise(frame: "pd.DataFrame", measures: list[str]) -> "pd.DataFrame":
+    """Express measures in standard deviations from their mean; return both by measure."""
+    import pandas as pd
+
+    columns = frame[measures]
+    sizes = pd.DataFrame({"mean": columns.mean(), "sd": columns.std(ddof=0)})
+    frame[measures] = (columns - sizes["mean"]) / sizes["sd"]
+    return sizes
+
+
+def _numbers(frame: "pd.DataFrame", measures: list[str]) -> dict[str, Any]:
+    """Return the sizes of a sample, and the regression on its measures."""
+    sizes = _standardise(frame, measures)
+    fit = fit_logit(frame, measures)
+    return {
         "answers": len(frame),
         "solved": int(frame["solved"].sum()),
         "papers": frame["paper"].nunique(),
@@ -101,7 +118,6 @@ def analyse_structure(
         "measures": sizes.to_dict("index"),
         "terms": list(fit.terms),
     }
-    return _present(numbers, [*remarks, *answers.notes])
 
 
 def _present(numbers: dict[str, Any], remarks: Sequence[str]) -> Analysis:
@@ -122,31 +138,44 @@ def _measured(
     answers: Answers, rows: Sequence[DatasetRow], solved_by: str, remarks: list[str]
 ) -> "pd.DataFrame":
     """Return the rated answers that have measures, with `solved` (0 or 1), `paper` and measures."""
-    frame = answers.frame
-    missing = int((~frame["is_there"]).sum())
-    if missing:
-        remarks.append(f"Left out: {plural(missing, 'answer')} missing from the runs.")
-    labels = frame[solved_by]
-    rated = frame[frame["is_there"] & labels.notna() & (labels != NOTHING)]
-    rated = rated.assign(solved=rated[solved_by].isin(SOLVED).astype(int))
-    if answers.is_original:
-        measured = rated.join(original_measures(), on="paper")
-    else:
-        measured = rated.join(task_measures(rows), on="instance_id")
-    unmeasured = measured[measured[DEPTH].isna()]
-    if len(unmeasured) == len(measured):
+    rated = _rated(answers.frame, solved_by, remarks)
+    measured = _join_measures(rated, None if answers.is_original else rows)
+    has_measures = measured[DEPTH].notna()
+    if not has_measures.any():
         raise InputError(
             f"{answers.source}: no answer has a result by {solved_by}: there is nothing to explain"
         )
-    if len(unmeasured):
-        left_out = f"{plural(len(unmeasured), 'answer')} left out."
-        if answers.is_original:
-            folders = ", ".join(facts.unmeasured_folders())
-            remarks.append(f"structure.csv has no measures of {folders}: {left_out}")
-        else:
-            instances = ", ".join(sorted(set(unmeasured["instance_id"])))
-            remarks.append(f"There are no measures of {instances}: {left_out}")
-    return measured.dropna(subset=DEPTH)
+    if not has_measures.all():
+        unmeasured = measured[~has_measures]
+        remarks.append(_unmeasured_remark(unmeasured["instance_id"], answers.is_original))
+    return measured[has_measures]
+
+
+def _rated(frame: "pd.DataFrame", solved_by: str, remarks: list[str]) -> "pd.DataFrame":
+    """Return the answers that have a label, with `solved` (0 or 1)."""
+    present = frame[frame["is_there"]]
+    missing = len(frame) - len(present)
+    if missing:
+        remarks.append(f"Left out: {plural(missing, 'answer')} missing from the runs.")
+    labels = present[solved_by]
+    rated = present[labels.notna() & (labels != NOTHING)]
+    return rated.assign(solved=rated[solved_by].isin(SOLVED).astype(int))
+
+
+def _join_measures(rated: "pd.DataFrame", rows: Collection[DatasetRow] | None) -> "pd.DataFrame":
+    """Add the measures of these rows, or without any, those of the original."""
+    if rows is None:
+        return rated.join(original_measures(), on="paper")
+    return rated.join(task_measures(rows), on="instance_id")
+
+
+def _unmeasured_remark(instances: Collection[str], is_original: bool) -> str:
+    left_out = f"{plural(len(instances), 'answer')} left out."
+    if is_original:
+        folders = ", ".join(facts.unmeasured_folders())
+        return f"structure.csv has no measures of {folders}: {left_out}"
+    names = ", ".join(sorted(set(instances)))
+    return f"There are no measures of {names}: {left_out}"
 
 
 def _without_uniform_groups(frame: "pd.DataFrame", remarks: list[str]) -> "pd.DataFrame":
@@ -181,42 +210,58 @@ def fit_logit(frame: "pd.DataFrame", measures: Sequence[str]) -> Fit:
 
     The first group is the reference.
     """
-    import pandas as pd
     import statsmodels.api as sm
 
     solved = frame["solved"]
     if solved.nunique() < 2:
-        share = "all" if solved.any() else "none"
-        count = plural(len(frame), "answer")
-        return Fit(problem=f"{share} of {count} solved: there is nothing to explain")
-    dummies = pd.get_dummies(frame["group"])[frame["group"].unique()[1:]]
-    terms = frame[list(measures)].join(dummies).astype(float)
-    terms.insert(0, INTERCEPT, 1.0)
-    result = _fit(sm.Logit(solved, terms), pd.factorize(frame["paper"])[0])
+        return Fit(problem=_uniform_problem(solved))
+    result = _fit(sm.Logit(solved, _terms(frame, measures)), frame["paper"])
     if result is None:
         reason = "the terms determine the outcome or one another, or too few papers differ"
         return Fit(problem=reason)
-    estimates = _estimates(result).reset_index(names="name").to_dict("records")
-    return Fit(estimates, float(result.prsquared))
+    estimates = _estimates(result).reset_index(names="name")
+    return Fit(estimates.to_dict("records"), float(result.prsquared))
 
 
-def _fit(model: Any, papers: Any) -> Any:
+def _uniform_problem(solved: "pd.Series[int]") -> str:
+    share = "all" if solved.any() else "none"
+    return f"{share} of {plural(len(solved), 'answer')} solved: there is nothing to explain"
+
+
+def _terms(frame: "pd.DataFrame", measures: Sequence[str]) -> "pd.DataFrame":
+    """Return the intercept, the measures and a dummy for each group except the first."""
+    import pandas as pd
+
+    groups = frame["group"]
+    dummies = pd.get_dummies(groups)[groups.unique()[1:]]
+    terms = frame[list(measures)].join(dummies).astype(float)
+    terms.insert(0, INTERCEPT, 1.0)
+    return terms
+
+
+def _fit(model: Any, papers: "pd.Series[str]") -> Any:
     """Return the result of a regression with clustered errors; None if there is no estimate."""
     import numpy as np
+    import pandas as pd
     from statsmodels.tools.sm_exceptions import ModelWarning
 
     if np.linalg.matrix_rank(model.exog) < model.exog.shape[1]:
         return None
-    clusters = {"groups": papers}
+    numbers, _ = pd.factorize(papers)
+    clusters = {"groups": numbers}
     with warnings.catch_warnings():
         warnings.simplefilter("error", ModelWarning)  # separated, or not converged
         try:
             result = model.fit(disp=False, maxiter=200, cov_type="cluster", cov_kwds=clusters)
         except (ModelWarning, np.linalg.LinAlgError, ValueError, ArithmeticError):
             return None
+    return result if _is_finite(result) else None
+
+
+def _is_finite(result: Any) -> bool:
     is_separated = (result.params.abs() > SEPARATED).any()
     has_errors = (result.bse >= 1e-8).all()  # not with too few papers
-    return None if is_separated or not has_errors else result
+    return bool(has_errors and not is_separated)
 
 
 def _estimates(result: Any) -> "pd.DataFrame":
@@ -264,34 +309,43 @@ def _size_table(sizes: Mapping[str, Mapping[str, float]]) -> Table:
 
 def _notes(numbers: Mapping[str, Any]) -> list[str]:
     """Return how the model was estimated, and reasons not to trust it."""
-    answers, solved, papers = numbers["answers"], numbers["solved"], numbers["papers"]
-    solver = RATERS.get(numbers["solved_by"], numbers["solved_by"])
-    summary = (
-        f"Counted from {numbers['source']}: {plural(answers, 'answer')} to "
-        f"{plural(papers, 'paper')}, {solved} solved ({solver})"
-    )
+    summary = _summary(numbers)
     if numbers["problem"]:
         return [f"{summary}.", f"No estimate: {numbers['problem']}."]
-    lines = [
+    return [
         f"{summary}, McFadden's pseudo R2 {numbers['pseudo_r2']:.3f}.",
         "Odds ratios of measures are for an increase of one standard deviation; those of models "
         f"are relative to {numbers['reference']}. Errors are clustered by paper; p is two-sided, "
         "by the normal.",
+        *_cautions(numbers),
     ]
-    rarer = min(solved, answers - solved)
+
+
+def _summary(numbers: Mapping[str, Any]) -> str:
+    answers = plural(numbers["answers"], "answer")
+    papers = plural(numbers["papers"], "paper")
+    solved = numbers["solved"]
+    solver = RATERS.get(numbers["solved_by"], numbers["solved_by"])
+    return f"Counted from {numbers['source']}: {answers} to {papers}, {solved} solved ({solver})"
+
+
+def _cautions(numbers: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the reasons not to trust an estimate."""
+    solved = numbers["solved"]
+    papers = numbers["papers"]
+    rarer = min(solved, numbers["answers"] - solved)
     terms = len(numbers["terms"]) - 1
     if rarer < EVENTS_A_TERM * terms:
-        lines.append(
+        yield (
             f"Few answers: {rarer} of the rarer outcome for {plural(terms, 'term')}, "
             f"{rarer / terms:.1f} per term; with fewer than {EVENTS_A_TERM} the estimates are "
             "unstable."
         )
     if papers < FEW_CLUSTERS:
-        lines.append(
+        yield (
             f"Few papers: errors are clustered over {papers}; with fewer than {FEW_CLUSTERS} they "
             "come out too small, and so do the p values."
         )
-    return lines
 
 
 # --- measures -------------------------------------------------------------------------------------
@@ -309,7 +363,7 @@ def measure_tree(paths: Iterable[str]) -> dict[str, float]:
         paths: its files, relative, with `/`; directories are those of the files.
     """
     files = {PurePosixPath(path) for path in paths}
-    directories = {parent for file in files for parent in file.parents} - {PurePosixPath()}
+    directories = _directories(files)
     entries = files | directories
     depths = [len(entry.parts) for entry in entries]
     sizes = Counter(entry.parent for entry in entries).values()
@@ -319,6 +373,13 @@ def measure_tree(paths: Iterable[str]) -> dict[str, float]:
         BRANCHES: fmean(branches) if branches else 0.0,
         IMBALANCE: pstdev(sizes) / fmean(sizes),
     }
+
+
+def _directories(files: Iterable[PurePosixPath]) -> set[PurePosixPath]:
+    directories: set[PurePosixPath] = set()
+    for file in files:
+        directories.update(file.parents)
+    return directories - {PurePosixPath()}
 
 
 def goal_length(source: str, function: str) -> int:

@@ -70,32 +70,36 @@ def make_tables(answers: Answers) -> Analysis:
         "source": answers.source,
         "answers": len(answers.frame),
         "cells": records,
-        "categories": [_pair_record(pair) for pair in counts.categories],
-        "binary": [_pair_record(pair) for pair in counts.binary],
-        "confusion": [
-            {"people": people, "judge": judge, "answers": number}
-            for (people, judge), number in sorted(counts.confusion.items())
-        ],
+        "categories": _pair_records(counts.categories),
+        "binary": _pair_records(counts.binary),
+        "confusion": _confusion_records(counts.confusion),
         "notes": notes,
     }
-    tables = _tables(answers.measures, counts)
-    shown = [(title, table) for title, table in tables.items() if table[1]]
     title = "Accuracy, categories and agreement"
-    return Analysis(title, shown, notes, pd.DataFrame(records), numbers)
+    tables = _tables(answers.measures, counts)
+    return Analysis(title, tables, notes, pd.DataFrame(records), numbers)
 
 
-def _tables(measures: Sequence[str], counts: _Counts) -> dict[str, Table]:
+def _confusion_records(confusion: Counter[tuple[str, str]]) -> list[dict[str, Any]]:
+    records = []
+    for (people, judge), number in sorted(confusion.items()):
+        records.append({"people": people, "judge": judge, "answers": number})
+    return records
+
+
+def _tables(measures: Sequence[str], counts: _Counts) -> list[tuple[str, Table]]:
+    """Return the tables that have rows, with their titles."""
     tables = {}
     for measure in measures:
         tables[f"Table 2: accuracy ({measure})"] = _share_table(counts.cells, measure)
-    return {
-        **tables,
+    tables |= {
         "Table 2: the judge's categories": _share_table(counts.cells, JUDGE),
         "Table 2: people's categories": _share_table(counts.cells, PEOPLE),
         "Agreement between the judge and people": _category_table(counts.categories),
         "People against the judge": confusion_table(counts.confusion),
         "Agreement on right (CC, or passed) and wrong": _binary_table(counts.binary),
     }
+    return [(title, (header, rows)) for title, (header, rows) in tables.items() if rows]
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -151,10 +155,12 @@ def _record(cell: Cell) -> dict[str, Any]:
     return {**names, **_numbers(cell.share)}
 
 
-def _pair_record(pair: Pair) -> dict[str, Any]:
-    raters = pair.raters
-    names = {"group": pair.group, "first": raters.first, "second": raters.second}
-    return {**names, **_numbers(raters.agreement), "kappa": raters.kappa}
+def _pair_records(pairs: Iterable[Pair]) -> list[dict[str, Any]]:
+    records = []
+    for group, raters in pairs:
+        names = {"group": group, "first": raters.first, "second": raters.second}
+        records.append({**names, **_numbers(raters.agreement), "kappa": raters.kappa})
+    return records
 
 
 def _numbers(share: Share) -> dict[str, Any]:

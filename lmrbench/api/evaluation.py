@@ -47,10 +47,7 @@ def evaluate(
         InfraError: no sandbox, no image, or no cluster.
     """
     chosen = RunSettings.of(**settings, out=out)
-    check_source(predictions)
-    source = predictions
-    if not isinstance(source, str | Path):  # what may be read only once
-        source = [row for _, row in raw_rows(source)]
+    source = _rereadable(predictions)
     with open_place(sandbox, chosen) as place:
         rows = load_rows(chosen.dataset, chosen.config)
         check_config(chosen.instances, rows, chosen.dataset)
@@ -59,6 +56,14 @@ def evaluate(
     run = Run(summary.path, summary)
     write_report(run)
     return run
+
+
+def _rereadable(predictions: Source) -> Source:
+    """Return a source that can be read several times."""
+    check_source(predictions)
+    if isinstance(predictions, str | Path):
+        return predictions
+    return [row for _, row in raw_rows(predictions)]
 
 
 def open_place(sandbox: str | Sandbox | Engine, settings: EvaluationSettings) -> Sandbox | Engine:

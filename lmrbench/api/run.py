@@ -1,7 +1,7 @@
 """Runs as objects, and reports on several of them."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lmrbench_evaluate.judge.asking import JudgeSummary
+    from lmrbench_evaluate.judge.judgement_log import Judgement
     from lmrbench_evaluate.reports.report import Report
     from lmrbench_evaluate.reports.tally import ScoredAnswer
 
@@ -74,23 +75,13 @@ class Run:
 
         from lmrbench_evaluate.judge.judgement_log import read_judgements
         from lmrbench_evaluate.predictions.prediction import AnswerKey
-        from lmrbench_evaluate.reports.tally import ScoredAnswer
 
         facts = self.facts
         judgements = read_judgements(self.path, judge_model)
         records = []
         for row in self.results():
             judgement = judgements.get(AnswerKey.of(row).question)
-            answer = ScoredAnswer.of(row, judgement)
-            record: dict[str, Any] = dict(row)
-            for level in Level:
-                record[str(level)] = reaches(answer.outcome, level)
-            record["judge"] = str(judgement.category) if judgement and judgement.category else None
-            if facts["difficulties"]:
-                record["difficulty"] = facts["difficulties"].get(row["instance_id"])
-            if facts["config"] != FUNCTION:
-                record |= _method_shares(answer)
-            records.append(record)
+            records.append(_record(row, judgement, facts))
         return pd.DataFrame(records)
 
     def report(self, judge_model: str | None = None) -> "Report":
@@ -102,6 +93,26 @@ class Run:
     def _repr_markdown_(self) -> str:
         """Return the Markdown that a notebook shows."""
         return self.report().to_markdown()
+
+
+def _record(
+    row: ResultRow, judgement: "Judgement | None", facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a result as a row of a frame, given the facts of its run."""
+    from lmrbench_evaluate.reports.tally import ScoredAnswer
+
+    answer = ScoredAnswer.of(row, judgement)
+    record: dict[str, Any] = dict(row)
+    for level in Level:
+        record[str(level)] = reaches(answer.outcome, level)
+    record["judge"] = None
+    if judgement and judgement.category:
+        record["judge"] = str(judgement.category)
+    if facts["difficulties"]:
+        record["difficulty"] = facts["difficulties"].get(row["instance_id"])
+    if facts["config"] != FUNCTION:
+        record |= _method_shares(answer)
+    return record
 
 
 def _method_shares(answer: "ScoredAnswer") -> dict[str, float | None]:

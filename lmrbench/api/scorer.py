@@ -16,7 +16,7 @@ from lmrbench_data.base.suggestions import did_you_mean
 from lmrbench_data.dataset.load import load_rows, other_config
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import Config
-from lmrbench_evaluate.predictions.prediction import FORMS, Prediction
+from lmrbench_evaluate.predictions.prediction import FORMS, AnswerKey, Prediction
 from lmrbench_evaluate.predictions.reading import prediction_of
 from lmrbench_evaluate.predictions.sources import BadRow, raw_rows
 from lmrbench_evaluate.runs.engine import Conditions, job_verdict
@@ -25,7 +25,7 @@ from lmrbench_evaluate.sandbox import Kind, open_sandbox
 from lmrbench_evaluate.sandbox.zygotes import SHARED, Isolation
 from lmrbench_evaluate.verdict.decode import Frame, StreamError
 from lmrbench_evaluate.verdict.expected import read_expected
-from lmrbench_evaluate.verdict.verdict import Status
+from lmrbench_evaluate.verdict.verdict import Status, Verdict
 
 #: The end of two messages.
 _OWN_PROCESS = "it works only in the process that made it; make a Scorer in each worker process"
@@ -170,23 +170,23 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
         raise TypeError(f"cannot pickle a Scorer: {_OWN_PROCESS}")
 
     def _submit(self, rows: Iterable[Mapping[str, Any]]) -> list[Future[Score]]:
-        if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
-            raise ArgumentError(
-                "rows", f"must be a list of prediction rows, not {reprlib.repr(rows)}"
-            )
-        if os.getpid() != self._process:  # a fork has neither the threads nor the connections
-            raise InputError(f"process {self._process} made this Scorer: {_OWN_PROCESS}")
-        if self._stop.is_set():
-            raise InfraError("the scorer was closed")
-        jobs: dict[tuple[str, str], Future[Score]] = {}
+        _check_list(rows)
+        self._check_open()
+        jobs: dict[AnswerKey, Future[Score]] = {}
         futures = []
         for place, row in raw_rows(rows):
             prediction = self._prediction(place, row)
-            answer = prediction.instance_id, prediction.sha256
+            answer = AnswerKey(prediction.instance_id, sha256=prediction.sha256)
             if answer not in jobs:
                 jobs[answer] = self._pool.submit(self._score, prediction)
             futures.append(jobs[answer])
         return futures
+
+    def _check_open(self) -> None:
+        if os.getpid() != self._process:  # a fork has neither the threads nor the connections
+            raise InputError(f"process {self._process} made this Scorer: {_OWN_PROCESS}")
+        if self._stop.is_set():
+            raise InfraError("the scorer was closed")
 
     def _prediction(self, place: str, row: Any) -> Prediction:
         if isinstance(row, Mapping):
@@ -203,11 +203,7 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
         if isinstance(name, str) and name not in self._rows:
             hint = other_config(name, self._dataset) or did_you_mean(name, self._rows)
             raise InputError(f"{place}: this scorer has no instance {name!r}{hint}")
-        answers = {form: row[form] for form in FORMS if row.get(form) is not None}
-        texts = list(answers.values())
-        if isinstance(answers.get("files"), Mapping):
-            texts = list(answers["files"].values())
-        if len(answers) != 1 or not all(isinstance(text, str | None) for text in texts):
+        if not _has_one_answer(row):
             columns = ", ".join(f"{name} ({type(value).__name__})" for name, value in row.items())
             raise InputError(
                 f"{place}: needs text in exactly one of {', '.join(FORMS)}; it has {columns}"
@@ -224,13 +220,9 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             self._stop,
             together=self._together,
         )
-        core = [case.status is Status.PASSED for case in verdict.cases if case.core]
-        reward: float | None = sum(core) / len(core) if core else 0.0
-        if verdict.core_status is Status.INFRA_ERROR:
-            reward = None
         return Score(
             name,
-            reward=reward,
+            reward=_reward(verdict),
             reproduced=verdict.core_status is Status.PASSED,
             robust=verdict.status is Status.PASSED,
             status=str(verdict.core_status),
@@ -239,17 +231,43 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
         )
 
 
+def _check_list(rows: object) -> None:
+    if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
+        problem = f"must be a list of prediction rows, not {reprlib.repr(rows)}"
+        raise ArgumentError("rows", problem)
+
+
+def _has_one_answer(row: Mapping[str, Any]) -> bool:
+    """Return whether a row has text in exactly one form."""
+    answers = {form: row[form] for form in FORMS if row.get(form) is not None}
+    texts = list(answers.values())
+    if isinstance(answers.get("files"), Mapping):
+        texts = list(answers["files"].values())
+    return len(answers) == 1 and all(isinstance(text, str | None) for text in texts)
+
+
+def _reward(verdict: Verdict) -> float | None:
+    """Return the share of core cases that passed; None after an infra error."""
+    if verdict.core_status is Status.INFRA_ERROR:
+        return None
+    core = [case.status is Status.PASSED for case in verdict.cases if case.core]
+    return sum(core) / len(core) if core else 0.0
+
+
 def _chosen(row: DatasetRow, seeds: Sequence[int]) -> list[Frame]:
     """Return the recorded outputs for these seeds, and those that do not depend on the seed."""
-    name, tests = row["instance_id"], row["tests"]
+    name = row["instance_id"]
+    recorded = row["tests"]["seeds"]
     for seed in seeds:
-        if isinstance(seed, bool) or seed not in tests["seeds"]:
-            raise ArgumentError("seeds", f"{name} has no seed {seed!r}; it has {tests['seeds']}")
+        if isinstance(seed, bool) or seed not in recorded:
+            raise ArgumentError("seeds", f"{name} has no seed {seed!r}; it has {recorded}")
     try:
         frames = read_expected(row)
     except StreamError as error:
         raise InputError(f"{name}: {error}; build or load the dataset again") from error
-    if not seeds:
-        return frames
-    varying = {case["name"] for case in tests["cases"] if case["varies"]}
+    return _on_seeds(frames, row, seeds) if seeds else frames
+
+
+def _on_seeds(frames: Iterable[Frame], row: DatasetRow, seeds: Sequence[int]) -> list[Frame]:
+    varying = {case["name"] for case in row["tests"]["cases"] if case["varies"]}
     return [frame for frame in frames if frame.seed in seeds or frame.case not in varying]

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from lmrbench_data.base.configurations import CARELESS, PLAIN, VALID, WRONG
 from lmrbench_data.base.errors import ArgumentError
@@ -21,7 +21,7 @@ from lmrbench_evaluate.judge.asking import JudgeSummary
 from lmrbench_evaluate.judge.judgement_log import Judge, Judgement, read_judgements
 from lmrbench_evaluate.judge.judging import judge_predictions
 from lmrbench_evaluate.judge.opinion import BEST_FIRST
-from lmrbench_evaluate.predictions.prediction import Prediction
+from lmrbench_evaluate.predictions.prediction import AnswerKey, Prediction
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.runs.settings import JudgeSettings
 
@@ -44,6 +44,21 @@ class Calibration:
     """Kind of variant → number of variants in each category."""
     left_out: Counter[str]
     """Reason → number of variants that were left out."""
+
+    @classmethod
+    def of(
+        cls,
+        judge: Judge,
+        variants: Sequence[Prediction],
+        judgements: Mapping[AnswerKey, Judgement],
+    ) -> Self:
+        """Count the judgements of variants of one track."""
+        track = variants[0].track
+        judged: dict[str, Counter[str]] = {kind: Counter() for kind in EXPECTED[track]}
+        calibration = cls(judge, track, judged, Counter())
+        for variant in variants:
+            calibration.count(_kind(variant), judgements.get(variant.key.question))
+        return calibration
 
     def count(self, kind: str, judgement: Judgement | None) -> None:
         """Count the judgement of a variant."""
@@ -85,18 +100,18 @@ class Calibration:
 
     def tables(self) -> list[tuple[str, Table]]:
         """Return the titles and tables for the terminal."""
-        agreement = "-" if self.kappa is None else f"{self.kappa:.2f}"
-        measures = [[name, share.fraction, share.bounds] for name, share in self.measures.items()]
-        measures.append(["Cohen's kappa, CC / not CC", agreement, "-"])
         judged = [f"judge: {name}" for name in BEST_FIRST]
+        header = ["variants", "expected", *judged, "as expected", "95%"]
         kinds = [self._row(kind) for kind in self.judged]
         return [
-            ("Measures", (["measure", "value", "95%"], measures)),
-            (
-                "By kind of variant",
-                (["variants", "expected", *judged, "as expected", "95%"], kinds),
-            ),
+            ("Measures", (["measure", "value", "95%"], self._measure_rows())),
+            ("By kind of variant", (header, kinds)),
         ]
+
+    def _measure_rows(self) -> list[list[str]]:
+        agreement = "-" if self.kappa is None else f"{self.kappa:.2f}"
+        rows = [[name, share.fraction, share.bounds] for name, share in self.measures.items()]
+        return [*rows, ["Cohen's kappa, CC / not CC", agreement, "-"]]
 
     def _row(self, kind: str) -> list[str]:
         right = EXPECTED[self.track][kind]
@@ -163,12 +178,8 @@ def calibrate(
     """Let a judge judge variants of one track in `settings.run`; the same call again resumes."""
     _write_predictions(settings.run, variants)
     summary = judge_predictions(settings, {row["instance_id"]: row for row in rows}, progress)
-    track = variants[0].track
-    calibration = Calibration(summary.judge, track, _no_counts(track), Counter())
     judgements = read_judgements(settings.run, summary.judge)
-    for variant in variants:
-        calibration.count(_kind(variant), judgements.get(variant.key.question))
-    return calibration, summary
+    return Calibration.of(summary.judge, variants, judgements), summary
 
 
 def _write_predictions(path: Path, variants: Sequence[Prediction]) -> None:
@@ -178,10 +189,6 @@ def _write_predictions(path: Path, variants: Sequence[Prediction]) -> None:
         raise ArgumentError("run", f"{path}: {problem}")
     path.mkdir(parents=True, exist_ok=True)
     folder.predictions.write(variants)
-
-
-def _no_counts(track: str) -> dict[str, Counter[str]]:
-    return {kind: Counter() for kind in EXPECTED[track]}
 
 
 def _kind(variant: Prediction) -> str:

@@ -65,6 +65,15 @@ class Plan:
         """Whether no error was found so far."""
         return not any(finding.is_error for finding in self.findings)
 
+    def plan_trials(self, row: DatasetRow, proofs: Mapping[str, str]) -> None:
+        """Plan what proves an instance, unless it is proved."""
+        self.proof = proof_of(self.task, self.item, row)
+        if self.is_sound and proofs.get(self.item.instance_id) == self.proof:
+            self.skip()
+        else:
+            self.row = row
+            self.trials = list(make_trials(self.task, self.item))
+
     def skip(self) -> None:
         """Leave out an instance that is proved."""
         note = "unchanged since; --again repeats the check"
@@ -103,7 +112,7 @@ def check_tasks(
     resume: bool = False,
     record: bool = False,
     progress: Progress | None = None,
-    finished: Callable[[str, str], None] | None = None,
+    finished: Callable[[str, str], None] = lambda instance, line: None,
 ) -> Iterator[Finding]:
     """Yield the findings of each job as it finishes.
 
@@ -116,23 +125,26 @@ def check_tasks(
     Raises:
         InfraError: the machinery failed.
     """
-    finished = finished or (lambda instance, line: None)
     plans = _plans(tasks, resume)
-    # Problems of options concern every instance of a paper.
-    yield from dict.fromkeys(chain.from_iterable(checked.findings for checked in plans))
+    yield from _first_findings(plans)
     for checked in plans:
         if checked.row is None:
             finished(checked.item.instance_id, checked.result)
-    jobs = list(_jobs(plans, sandbox))
-    for job, findings in _run_jobs(jobs, workers, progress or Progress()):
+    for job, findings in _run_jobs(_jobs(plans, sandbox), workers, progress or Progress()):
         yield from findings
         for checked in job.settle(findings):
             finished(checked.item.instance_id, checked.finish(record))
 
 
+def _first_findings(plans: Sequence[Plan]) -> Iterable[Finding]:
+    """Return the findings that need no run; those on options concern every instance of a paper."""
+    return dict.fromkeys(chain.from_iterable(checked.findings for checked in plans))
+
+
 def _run_jobs(
-    jobs: Sequence[Job], workers: int, progress: Progress
+    planned: Iterable[Job], workers: int, progress: Progress
 ) -> Iterator[tuple[Job, list[Finding]]]:
+    jobs = list(planned)
     progress.start(len(jobs))
     with contextlib.closing(run_jobs(jobs, lambda job: job.run(), workers)) as done:
         for job, future in done:
@@ -161,13 +173,8 @@ def plan(task: Task, item: Instance, references: ReferenceLines, proofs: Mapping
     except (InputError, StreamError) as error:
         checked.findings.append(Finding.of(item.instance_id, "recording", str(error)))
         checked.result = f"error: {error}"
-        return checked
-    checked.proof = proof_of(task, item, row)
-    if checked.is_sound and proofs.get(item.instance_id) == checked.proof:
-        checked.skip()
     else:
-        checked.row = row
-        checked.trials = list(make_trials(task, item))
+        checked.plan_trials(row, proofs)
     return checked
 
 

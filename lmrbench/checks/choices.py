@@ -63,12 +63,23 @@ def _dependencies(
     """Yield the options of a choice that change the cases of another one."""
     recorded = {option["name"]: unpack_frames(option["expected"]) for option in choice["options"]}
     published = recorded[choice["published"]]
-    others = [other for other in choices if other["name"] != choice["name"]]
-    for other, option in itertools.product(others, recorded):
-        expected = [frame for frame in published if frame.case in other["cases"]]
-        case = _changed_case(expected, recorded[option], declared)
+    for other in choices:
+        if other["name"] != choice["name"]:
+            yield from _influences(recorded, published, other, declared)
+
+
+def _influences(
+    recorded: Mapping[str, Sequence[Frame]],
+    published: Sequence[Frame],
+    choice: RowChoice,
+    declared: Mapping[str, DeclaredCase],
+) -> Iterator[str]:
+    """Yield the recorded options that change the published outputs of another choice."""
+    name = choice["name"]
+    expected = [frame for frame in published if frame.case in choice["cases"]]
+    for option, frames in recorded.items():
+        case = _changed_case(expected, frames, declared)
         if case:
-            name = other["name"]
             yield f"{option} changes case_{case}, which tests {name}; test {name} alone there"
 
 

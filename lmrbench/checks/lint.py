@@ -57,17 +57,21 @@ def lint_tasks(
     """
     folder = benchmark or benchmark_folder()
     tasks, broken = read_tasks(folder)
-    chosen = _chosen_folders(folder, set(names))
     references = ReferenceLines.of(tasks.values())
+    chosen = _chosen_folders(folder, set(names))
     problems = list(_benchmark_problems(folder))
     for path in chosen:
         problems += _todo_problems(path)
         if path.name in broken:
-            where, message = _place(path, broken[path.name])
-            problems.append(Problem(path.name, where, f"{message}; fix this to lint the rest"))
+            problems.append(_loading_problem(path, broken[path.name]))
         else:
             problems += _task_problems(tasks[path.name], tasks, references)
     return len(chosen), problems
+
+
+def _loading_problem(folder: Path, error: InputError) -> Problem:
+    where, message = _place(folder, error)
+    return Problem(folder.name, where, f"{message}; fix this to lint the rest")
 
 
 def _chosen_folders(benchmark: Path, names: set[str]) -> list[Path]:

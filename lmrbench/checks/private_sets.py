@@ -15,7 +15,7 @@ from lmrbench_data.dataset.build import build_row, refuse_foreign, write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import COUNTERFACTUAL, LoadError, load_rows, row_sha256
 from lmrbench_data.tasks.choices import MIN_ALTERED, draw
-from lmrbench_data.tasks.experiments import MIN_DEPARTURES, SILENT
+from lmrbench_data.tasks.experiments import MIN_DEPARTURES, SILENT, Tables
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.recordings import Recording
 from lmrbench_data.tasks.task import Altered, Task
@@ -126,22 +126,35 @@ def _rows(
     progress: Progress,
 ) -> Iterator[DatasetRow]:
     """Yield the rows of one paper, until its combinations run out."""
-    drawn = _counterfactuals if config == COUNTERFACTUAL else _underspecified
-    queue = deque(drawn(task, random.Random(f"{task.name} {seed}")))
+    queue = _draw_queue(task, config, seed)
+    slug = task.name.partition("-")[2]
     number = 1
     while queue:
-        name = f"{task.name.partition('-')[2]}-{config}-s{seed}-{number}"
+        name = f"{slug}-{config}-s{seed}-{number}"
         row = earlier.get(name)
-        if row and any(_is_current(task, item, row) for item in queue):
-            while not _is_current(task, queue.popleft(), row):
-                pass  # a combination that was skipped
-        else:
+        if row is None or not _pop_current(task, queue, row):
             item = dataclasses.replace(queue.popleft(), instance_id=name)
             row = _row(task, item, sandbox, progress)
         if row:
             progress.step("rows")
             yield row
             number += 1
+
+
+def _draw_queue(task: Task, config: str, seed: int) -> deque[Altered]:
+    numbers = random.Random(f"{task.name} {seed}")
+    if config == COUNTERFACTUAL:
+        return deque(_counterfactuals(task, numbers))
+    return deque(_underspecified(task, numbers))
+
+
+def _pop_current(task: Task, queue: deque[Altered], row: DatasetRow) -> bool:
+    """Remove the combination of a row, and those skipped before it; return whether there is one."""
+    if not any(_is_current(task, item, row) for item in queue):
+        return False
+    while not _is_current(task, queue.popleft(), row):
+        pass
+    return True
 
 
 def _counterfactuals(task: Task, numbers: random.Random) -> Iterator[Altered]:
@@ -185,12 +198,16 @@ def _row(task: Task, item: Altered, sandbox: Sandbox, progress: Progress) -> Dat
     row = build_row(task, item, recording)
     for problem in choice_problems(row):
         raise InputError(str(problem))
-    if item.tables:
-        finished = functools.partial(progress.step, "runs")
-        image = sandbox.prepare(task.image_tag)
-        proofs = table_errors(
-            task, item, recording.tables, sandbox, image, finished=finished, every=False
-        )
-        if any(proof.error for proof in proofs):
-            return None
+    if item.tables and not _settle_choices(task, item, recording.tables, sandbox, progress):
+        return None
     return row
+
+
+def _settle_choices(
+    task: Task, item: Altered, recorded: Tables, sandbox: Sandbox, progress: Progress
+) -> bool:
+    """Return whether the tables of an instance settle its open choices."""
+    finished = functools.partial(progress.step, "runs")
+    image = sandbox.prepare(task.image_tag)
+    proofs = table_errors(task, item, recorded, sandbox, image, finished=finished, every=False)
+    return not any(proof.error for proof in proofs)

@@ -62,19 +62,21 @@ def _update(
             stale.append(item)
         else:
             recorded.append(Recorded(item.instance_id, "up to date", len(recording.outputs)))
-    new = _record_all(task, stale, sandbox, are_options=len(instances) > 1)
-    for item, recording in zip(stale, new, strict=True):
-        write_recording(task, item, recording)
-        recorded.append(Recorded(item.instance_id, "recorded", len(recording.outputs)))
+    are_options = len(instances) > 1
+    recorded += _record_stale(task, stale, sandbox, are_options)
     return recorded
 
 
-def _record_all(
-    task: Task, stale: Sequence[Instance], sandbox: Sandbox, *, are_options: bool
-) -> list[Recording]:
+def _record_stale(
+    task: Task, stale: Sequence[Instance], sandbox: Sandbox, are_options: bool
+) -> Iterator[Recorded]:
     if stale and are_options:
-        return record_options(task, stale, sandbox)
-    return [record(task, item, sandbox) for item in stale]
+        recordings = record_options(task, stale, sandbox)
+    else:
+        recordings = [record(task, item, sandbox) for item in stale]
+    for item, recording in zip(stale, recordings, strict=True):
+        write_recording(task, item, recording)
+        yield Recorded(item.instance_id, "recorded", len(recording.outputs))
 
 
 def _up_to_date(task: Task, instance: Instance, sandbox: Sandbox) -> Recording | None:

@@ -211,23 +211,33 @@ def cpu_model() -> str:
     return named[1] if named else platform.processor() or platform.machine()
 
 
-def _declared(declared: Mapping[str, Any], where: str) -> DeclaredCase:
-    """Return a case with the defaults of its comparison, as the row publishes it."""
+def _checker(declared: Mapping[str, Any], where: str) -> str:
     checker = declared.get("checker") or ""
     if checker and checker not in CHECKERS:
         problem = f"unknown checker {checker!r}; known: {', '.join(CHECKERS)}"
         raise InputError(f"{where}: case_{declared['name']}: {problem}")
-    exact = bool(declared.get("exact"))
+    return checker
+
+
+def _flag(declared: Mapping[str, Any], name: str) -> bool:
+    return bool(declared.get(name))
+
+
+def _declared(declared: Mapping[str, Any], where: str) -> DeclaredCase:
+    """Return a case with the defaults of its comparison, as the row publishes it."""
+    exact = _flag(declared, "exact")
+    rtol = float(declared.get("rtol", RTOL))
+    atol = float(declared.get("atol", ATOL))
     case: DeclaredCase = {
         "name": declared["name"],
-        "core": bool(declared.get("core")),
+        "core": _flag(declared, "core"),
         "varies": True,
-        "rtol": 0.0 if exact else float(declared.get("rtol", RTOL)),
-        "atol": 0.0 if exact else float(declared.get("atol", ATOL)),
+        "rtol": 0.0 if exact else rtol,
+        "atol": 0.0 if exact else atol,
         "exact": exact,
-        "unordered": bool(declared.get("unordered")),
-        "sign_invariant": bool(declared.get("sign_invariant")),
-        "checker": checker,
+        "unordered": _flag(declared, "unordered"),
+        "sign_invariant": _flag(declared, "sign_invariant"),
+        "checker": _checker(declared, where),
     }
     if "goals" in declared:
         case["goals"] = list(declared["goals"])

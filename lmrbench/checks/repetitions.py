@@ -59,28 +59,40 @@ def repetition_errors(
     Raises:
         InfraError: the machinery failed.
     """
-    record = partial(
-        record_seeds, row, reference, sandbox, image, draw_seeds(_SEEDS), constant=True
-    )
-    narrow = {case["name"]: _narrow(case) for case in row["tests"]["cases"]}
-    # Exact, because tolerances may hide the influence of a clock or a hash of the process.
-    exact = dict.fromkeys(narrow, Comparison({"exact": True}))
+    seeds = draw_seeds(_SEEDS)
+    record = partial(record_seeds, row, reference, sandbox, image, seeds, constant=True)
+    cases = row["tests"]["cases"]
     errors = {}
     name = "fresh seeds"
     try:
         first = record()
         errors[name] = ""
         name = "repeated"
-        difference = _difference(first, record(), exact)
-        errors[name] = f"two runs of the reference differ: {difference}" if difference else ""
+        second = record()
+        errors[name] = _repeated_error(cases, first, second)
         for name, options in _other_machines().items():
-            # Threads are slow on tiny tensors where cores are scarce.
-            frames = record(**options, timeout_scale=5.0)
-            difference = _difference(first, frames, narrow)
-            errors[name] = f"{difference}; {_FIX}" if difference else ""
+            frames = record(**options)
+            errors[name] = _machine_error(cases, first, frames)
     except InputError as error:
         errors[name] = str(error)
     return errors
+
+
+def _repeated_error(
+    cases: Sequence[DeclaredCase], first: Sequence[Frame], second: Sequence[Frame]
+) -> str:
+    # Exact, because tolerances may hide the influence of a clock or a hash of the process.
+    exact = Comparison({"exact": True})
+    difference = _difference(first, second, {case["name"]: exact for case in cases})
+    return f"two runs of the reference differ: {difference}" if difference else ""
+
+
+def _machine_error(
+    cases: Sequence[DeclaredCase], first: Sequence[Frame], second: Sequence[Frame]
+) -> str:
+    narrow = {case["name"]: _narrow(case) for case in cases}
+    difference = _difference(first, second, narrow)
+    return f"{difference}; {_FIX}" if difference else ""
 
 
 def _narrow(case: DeclaredCase) -> Comparison:
@@ -92,11 +104,13 @@ def _narrow(case: DeclaredCase) -> Comparison:
 
 def _other_machines() -> dict[str, dict[str, Any]]:
     """Return the options of `record_seeds` for two threads and for older processors."""
-    machines: dict[str, dict[str, Any]] = {"two threads": {"threads": 2}}
+    # Threads are slow on tiny tensors where cores are scarce.
+    slow = {"timeout_scale": 5.0}
+    machines: dict[str, dict[str, Any]] = {"two threads": {"threads": 2, **slow}}
     instructions = CPU_INFORMATION.read_text().split() if CPU_INFORMATION.exists() else []
     for name, (needed, variables) in _PROCESSORS.items():
         if needed in instructions:
-            machines[name] = {"environment": variables}
+            machines[name] = {"environment": variables, **slow}
     return machines
 
 

@@ -66,15 +66,20 @@ def repository_errors(task: Task, sandbox: Sandbox, image: str) -> dict[str, str
 
 def _run(task: Task, case: str, sandbox: Sandbox, image: str) -> _Result:
     workspace = workspace_tar(task.repo, _program(task), runs=[(case, 0)], limit_s=LIMIT_S)
-    outcome = run_with_exclusive_retry(sandbox, image, workspace, Limits(LIMIT_S, MEMORY_MB))
-    if outcome.ended is Ended.TIME_LIMIT:
-        return f"takes more than {LIMIT_S} s of CPU time; a reader's CPU must finish in a minute"
+    limits = Limits(LIMIT_S, MEMORY_MB)
+    outcome = run_with_exclusive_retry(sandbox, image, workspace, limits)
     if outcome.ended is not Ended.EXITED:
-        return f"ended with {outcome.ended} ({MEMORY_MB} MB are allowed)"
+        return _failure(outcome.ended)
     try:
         return _result(outcome.stdout)
     except (StreamError, ValueError) as error:
         raise InfraError(f"{task.name}: no result from the {case} command ({error})") from error
+
+
+def _failure(ended: Ended) -> str:
+    if ended is Ended.TIME_LIMIT:
+        return f"takes more than {LIMIT_S} s of CPU time; a reader's CPU must finish in a minute"
+    return f"ended with {ended} ({MEMORY_MB} MB are allowed)"
 
 
 def _program(task: Task) -> bytes:

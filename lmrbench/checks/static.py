@@ -81,16 +81,17 @@ def static_problems(
 
 def leaks(task: Task, instance: Instance, references: ReferenceLines) -> Iterator[Problem]:
     """Yield each text that models see and that shows a line of a reference."""
-    hidden = {*references.implementations, instance.instance_id} - instance.shown_siblings.keys()
+    own = instance.instance_id
+    others = references.implementations - instance.shown_siblings.keys() - {own}
     for place, content in _visible(task, instance):
         # A repository of many functions repeats some plumbing, which says nothing about the method.
         is_plumbing = instance.configuration.is_method and place.startswith("repo/")
-        names = hidden - {instance.instance_id} if is_plumbing else hidden
-        leak = references.leak(content, sorted(names))
+        hidden = others if is_plumbing else others | {own}
+        leak = references.leak(content, sorted(hidden))
         if leak:
-            owner = "" if leak.instance == instance.instance_id else f" of {leak.instance}"
+            owner = "" if leak.instance == own else f" of {leak.instance}"
             message = f"shows a line of the reference{owner}; remove it: {leak.line}"
-            yield Problem(instance.instance_id, place, message)
+            yield Problem(own, place, message)
 
 
 def _visible(task: Task, instance: Instance) -> Iterator[tuple[str, bytes]]:
@@ -125,7 +126,8 @@ def _file_problems(
     elif kind in (CARELESS, WRONG) and not text.startswith("# "):
         yield name, "the mistake is not named; begin the first line with `# ...`"
     elif not instance.configuration.is_method:
-        for message in _function_problems(text, task, instance, copies, name):
+        message = _function_problem(text, _golden_function(task, instance), copies, name)
+        if message:
             yield f"variants/{instance.instance_id}/{name}", message
 
 
@@ -137,30 +139,33 @@ def _sources(variants: Sequence[Path]) -> Iterator[Path]:
             yield variant
 
 
-def _function_problems(
-    text: str, task: Task, item: Instance, copies: dict[str, str], name: str
-) -> Iterator[str]:
-    """Yield the problem of a variant of a single function.
+def _golden_function(task: Task, item: Instance) -> FunctionNode:
+    [(goal_file, [goal_function])] = item.goals.items()
+    return find_function(task.repo[goal_file].data.decode("utf-8"), goal_function).node
+
+
+def _function_problem(text: str, golden: FunctionNode, copies: dict[str, str], name: str) -> str:
+    """Return the problem of a variant of a single function; empty if there is none.
 
     Args:
         copies: code of a function → name of the variant with it; the variant is added.
     """
-    [(goal_file, [goal_function])] = item.goals.items()
-    golden = find_function(task.repo[goal_file].data.decode("utf-8"), goal_function).node
     copies.setdefault(_normalised(golden), "the reference")
     try:
-        tree = parse(textwrap.dedent(text))
+        functions = _functions(textwrap.dedent(text))
     except InputError as error:
-        yield f"cannot be applied: {error}"
-        return
-    functions = [part for part in ast.walk(tree) if isinstance(part, FunctionNode)]
-    goals = [part for part in functions if part.name == golden.name]
+        return f"cannot be applied: {error}"
+    goals = [function for function in functions if function.name == golden.name]
     if not goals:
-        yield f"does not define {golden.name}; rename its function"
-        return
+        return f"does not define {golden.name}; rename its function"
     original = copies.setdefault(_normalised(goals[0]), name)
-    if original != name and len(functions) == 1:  # others may differ in their helpers
-        yield f"has the same code as {original}; delete one of them"
+    if original == name or len(functions) > 1:  # others may differ in their helpers
+        return ""
+    return f"has the same code as {original}; delete one of them"
+
+
+def _functions(source: str) -> list[FunctionNode]:
+    return [node for node in ast.walk(parse(source)) if isinstance(node, FunctionNode)]
 
 
 def _normalised(node: FunctionNode) -> str:

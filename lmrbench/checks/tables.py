@@ -268,17 +268,20 @@ def table_errors(
     make = functools.partial(_make, task, instance, sandbox, image)
     opened = _Open(task, instance)
     planned = opened.planned()
+    truth = planned[:1]
     runs: dict[str, list[_Run]] = defaultdict(list)
     for run in make(planned):
         runs[run.kind].append(run)
         finished()
         if not every and _is_ambiguous(run, recorded):
             break
-    [threaded] = make(planned[:1], threads=2)
+    [threaded] = make(truth, threads=2)
     finished()
     yield from _prove(runs, threaded, recorded)
-    if instance.difficulty != EASY:
-        yield from _hard_row(opened, runs, make, threaded.cpu_s).prove()
+    is_hard = instance.difficulty != EASY
+    if is_hard:
+        hard_row = _hard_row(opened, runs, make, threaded.cpu_s)
+        yield from hard_row.prove()
 
 
 def _prove(runs: Mapping[str, Sequence[_Run]], threaded: _Run, recorded: Tables) -> Iterator[Proof]:
@@ -389,14 +392,18 @@ def _make(
     tests = instance.tests
     limits = Limits(tests.timeout_s, tests.memory_mb)
     modules = imported_by(repo, cases) if threads == 1 else ()
-    every = [(name, 0) for name in instance.tables]
     for run in runs:
         files = {**repo, **run.files}
-        workspace = workspace_tar(
-            files, cases, runs=every, limit_s=tests.timeout_s, threads=threads
-        )
+        workspace = _workspace(instance, files, cases, threads)
         outcome = run_with_exclusive_retry(sandbox, image, workspace, limits, modules)
-        yield run._replace(tables=_tables_of(instance, outcome.stdout), cpu_s=outcome.cpu_s or 0.0)
+        tables = _tables_of(instance, outcome.stdout)
+        yield run._replace(tables=tables, cpu_s=outcome.cpu_s or 0.0)
+
+
+def _workspace(instance: Instance, files: Mapping[str, File], cases: bytes, threads: int) -> bytes:
+    runs = [(name, 0) for name in instance.tables]
+    limit_s = instance.tests.timeout_s
+    return workspace_tar(files, cases, runs=runs, limit_s=limit_s, threads=threads)
 
 
 def _tables_of(instance: Instance, stdout: bytes) -> Tables | None:

@@ -157,12 +157,16 @@ def _answers(expected: Sequence[Any], how: Comparison) -> Iterator[tuple[str, It
     what, kinds, values = _numbers(expected)
     if not values.size:
         return
-    overall = values.mean()
+    for change in _wrong_changes(expected, how, values.mean()):
+        answers = (_changed(output, kinds, change.function) for output in expected)
+        yield f"{what} {change.name}", answers
+
+
+def _wrong_changes(expected: Sequence[Any], how: Comparison, mean: Any) -> list[Change]:
+    """Return the changes that a comparison must not accept."""
     is_free = how.unordered and any(_vector(output) is not None for output in expected)
-    for change in (*_CHANGES, Change("replaced by their overall mean", lambda array: overall)):
-        if not change.is_right(how.sign_invariant, is_free):
-            answers = (_changed(output, kinds, change.function) for output in expected)
-            yield f"{what} {change.name}", answers
+    changes = [*_CHANGES, Change("replaced by their overall mean", lambda array: mean)]
+    return [change for change in changes if not change.is_right(how.sign_invariant, is_free)]
 
 
 def _numbers(expected: Iterable[Any]) -> tuple[str, str, np.ndarray]:
@@ -198,6 +202,11 @@ def _changed(value: Any, kinds: str, function: Callable[[np.ndarray], Any]) -> A
     vector = _vector(value)
     if vector is not None:
         return type(value)(_changed_array(vector, kinds, function).tolist())
+    return _changed_items(value, change)
+
+
+def _changed_items(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Change the items of a container; another value stays."""
     if isinstance(value, list | tuple):
         return type(value)(map(change, value))
     if isinstance(value, dict) and "dict" in value:

@@ -1,7 +1,7 @@
 """`lmrbench agent`: run agents, write workspaces for them and collect their patches."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +10,7 @@ import typer
 
 from lmrbench_data.base.text import plural
 from lmrbench_data.dataset.load import EMBEDDED, rows_by_config
+from lmrbench_data.dataset.rows import DatasetRow
 
 from ..generation.settings import AgentSettings
 from .help import GroupedCommand
@@ -40,10 +41,15 @@ def workspace(
     check_track(track)
     row = chosen_row(instance, dataset)
     write_workspace(row, folder, track=track)
+    command = _collect_command(folder, dataset)
+    print_out(f"{folder}: TASK.md states the task; collect the answer with `{command}`")
+
+
+def _collect_command(folder: Path, dataset: str) -> str:
     command = f"lmrbench agent collect {folder} --model NAME"
     if dataset != EMBEDDED:
         command += f" --dataset {dataset}"
-    print_out(f"{folder}: TASK.md states the task; collect the answer with `{command}`")
+    return command
 
 
 @app.command(cls=GroupedCommand)
@@ -66,9 +72,8 @@ def run(settings: AgentSettings, as_json: Json = False) -> None:
     with progress_bar("agents", kept=kept) as progress:
         summary = models.run_agent(**dict(settings), progress=progress)
     command = evaluate_command(answers, settings.config, settings.dataset)
-    text = answers_text(
-        answers, summary, "rows", command, done_now=summary.done, no_changes=summary.unchanged
-    )
+    counts = {"done now": summary.done, "no changes": summary.unchanged}
+    text = answers_text(answers, summary, "rows", command, counts)
     emit(answers_dict(answers, summary), as_json, *text)
     raise typer.Exit(exit_status(summary, "row", kept()))
 
@@ -107,17 +112,27 @@ def collect(
     for folder, answer in zip(folders, answers, strict=True):
         _print_remarks(folder, answer)
     replaced = add_rows(out, answers, replace=replace)
-    added = f"{plural(len(answers), 'row')} added" + (f" ({replaced} replaced)" if replaced else "")
-    commands = []
-    for config, group in configs.items():
-        if any(row["instance_id"] in instances for row in group):
-            commands.append(f"`{evaluate_command(out, config, dataset)}`")
+    added = f"{plural(len(answers), 'row')} added"
+    if replaced:
+        added += f" ({replaced} replaced)"
+    commands = _evaluate_commands(out, configs, instances, dataset)
     empty = sum(not answer["model_patch"] for answer in answers)
     emit(
         {"out": str(out), "rows": len(answers), "replaced": replaced, "empty": empty},
         as_json,
-        f"{out}: {added}; evaluate them with {' and '.join(commands)}",
+        f"{out}: {added}; evaluate them with {commands}",
     )
+
+
+def _evaluate_commands(
+    out: Path, configs: Mapping[str, Iterable[DatasetRow]], instances: Container[str], dataset: str
+) -> str:
+    """Return a command for each configuration that has one of the instances."""
+    commands = []
+    for config, rows in configs.items():
+        if any(row["instance_id"] in instances for row in rows):
+            commands.append(f"`{evaluate_command(out, config, dataset)}`")
+    return " and ".join(commands)
 
 
 def _print_remarks(folder: Path, answer: Mapping[str, Any]) -> None:

@@ -16,11 +16,11 @@ from .outcomes import asking_dict, asking_lines, asking_status, kept_in
 from .output import Json, emit, only_runs, print_err, progress_bar
 
 if TYPE_CHECKING:
+    from lmrbench_evaluate.judge.asking import JudgeSummary
     from lmrbench_evaluate.predictions.sources import BadRow
 
     from ..analyse.answers import Answers
     from ..analyse.result import Analysis
-    from .outcomes import Part
 
 app = typer.Typer(
     no_args_is_help=True, help="Run the paper's analyses on its data or on your runs."
@@ -187,21 +187,27 @@ def errors(
     run = settings.run
     log = run / FILE
     _ = RunFolder(run).facts  # fails if there is no run
-    summary = None
     if settings.model:
         kept = partial(kept_in, log, "diagnoses")
         with progress_bar("asking", kept=kept) as progress:
             summary = ask_why(settings, progress)
-    elif not (log.is_file() and log.stat().st_size):
+    elif log.is_file() and log.stat().st_size:
+        summary = None
+    else:
         raise InputError(f"{run}: no diagnoses yet; add a model to ask (--model)")
     analysis = analyse_errors(run, model=settings.model or None, instances=settings.instances)
-    numbers = dict(analysis.numbers)
-    parts: list[Part] = [*analysis.tables, *analysis.notes]
-    status = 0
-    if summary:
-        numbers |= asking_dict(summary)
-        parts += [*asking_lines(summary), f"diagnoses: {log}"]
-    emit(numbers, as_json, *parts)
-    if summary:
-        status = asking_status(summary, "diagnosis", "diagnoses")
-    raise typer.Exit(status)
+    _present_errors(analysis, summary, log, as_json)
+
+
+def _present_errors(
+    analysis: "Analysis", summary: "JudgeSummary | None", log: Path, as_json: bool
+) -> None:
+    """Print the classes of errors and, if a model was asked, its cost; exit with its status."""
+    tables = analysis.tables
+    notes = analysis.notes
+    if summary is None:
+        emit(analysis.numbers, as_json, *tables, *notes)
+        return
+    numbers = {**analysis.numbers, **asking_dict(summary)}
+    emit(numbers, as_json, *tables, *notes, *asking_lines(summary), f"diagnoses: {log}")
+    raise typer.Exit(asking_status(summary, "diagnosis", "diagnoses"))

@@ -3,7 +3,7 @@
 import re
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,14 @@ from .outcomes import asking_dict, asking_lines, asking_status, kept_in, print_r
 from .output import Json, emit, progress_bar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lmrbench_evaluate.judge.asking import JudgeSummary
+    from lmrbench_evaluate.judge.judgement_log import Judge
+    from lmrbench_evaluate.reports.scores import Scores
+
+    from ..api.run import Run
+    from ..checks.calibration import Calibration
     from .outcomes import Part
 
 JUDGEMENTS = "judgements.jsonl"
@@ -61,27 +69,43 @@ def judge(settings: JudgeSettings, as_json: Json = False) -> None:
 
     Example: lmrbench judge runs/mine --model gpt-5 --votes 3
     """
-    from lmrbench_evaluate.reports.score_tables import judge_table
-
     from ..api.models import judge as ask_judge
 
-    kept = partial(kept_in, settings.run / JUDGEMENTS, "judgements")
+    log = settings.run / JUDGEMENTS
+    kept = partial(kept_in, log, "judgements")
     with progress_bar("judging", kept=kept) as progress:
         run = ask_judge(**dict(settings), progress=progress)
     done = run.judging
     assert done is not None
-    parts: list[Part] = []
-    models = []
-    if done.asked or done.kept or done.identical or done.not_judged:
-        scores = run.report(done.judge.model).scores
-        models = [{**score.names, **score.overall.judge_dict()} for score in scores]
-        voted = f", {settings.votes} votes" if settings.votes > 1 else ""
-        title = f"Judged by {done.judge.model} (prompt {done.judge.prompt_version}{voted})"
-        parts.append((title, judge_table(scores)))
-    parts += [*asking_lines(done), f"judgements: {settings.run}/{JUDGEMENTS}"]
-    result = {"run": str(settings.run), "judge_model": done.judge.model, **asking_dict(done)}
-    emit({**result, "models": models}, as_json, *parts)
+    scores = _judged_scores(run, done)
+    result = _judging_dict(settings.run, done, scores)
+    tables = _score_tables(done.judge, settings.votes, scores)
+    emit(result, as_json, *tables, *asking_lines(done), f"judgements: {log}")
     raise typer.Exit(asking_status(done))
+
+
+def _judged_scores(run: "Run", done: "JudgeSummary") -> "Scores":
+    if done.asked or done.kept or done.identical or done.not_judged:
+        return run.report(done.judge.model).scores
+    return []
+
+
+def _judging_dict(run: Path, done: "JudgeSummary", scores: "Scores") -> dict[str, Any]:
+    return {
+        "run": str(run),
+        "judge_model": done.judge.model,
+        **asking_dict(done),
+        "models": [{**score.names, **score.overall.judge_dict()} for score in scores],
+    }
+
+
+def _score_tables(judge: "Judge", votes: int, scores: "Scores") -> "Iterator[Part]":
+    from lmrbench_evaluate.reports.score_tables import judge_table
+
+    if scores:
+        voted = f", {votes} votes" if votes > 1 else ""
+        title = f"Judged by {judge.model} (prompt {judge.prompt_version}{voted})"
+        yield title, judge_table(scores)
 
 
 calibrate = typer.Typer(
@@ -130,21 +154,30 @@ def variants(
     tasks = load_tasks(settings.instances, benchmark)
     predictions = find_variants(tasks, track, each)
     if settings.run == CALIBRATION:
-        folder = re.sub(r"[^\w.-]", "-", f"calibration-{settings.model}-{track}")
-        settings = settings.model_copy(update={"run": Path("runs") / folder})
+        folder = _calibration_folder(settings.model, track)
+        settings = settings.model_copy(update={"run": folder})
     kept = partial(kept_in, settings.run / JUDGEMENTS, "judgements")
     with progress_bar("judging", kept=kept) as progress:
         calibration, summary = compare(settings, predictions, build_rows(tasks), progress)
-    judge = calibration.judge
-    count = plural(calibration.measures["as expected"].whole, "variant")
-    left_out = sorted(calibration.left_out.items())
     emit(
         calibration.as_dict(),
         as_json,
-        f"{judge.model} (prompt {judge.prompt_version}) on {count}, {track} track",
-        *calibration.tables(),
-        *(f"left out: {number} ({reason})" for reason, number in left_out),
+        *_calibration_text(calibration),
         *asking_lines(summary),
         f"judgements: {settings.run}/{JUDGEMENTS}",
     )
     raise typer.Exit(asking_status(summary))
+
+
+def _calibration_folder(model: str, track: str) -> Path:
+    return Path("runs") / re.sub(r"[^\w.-]", "-", f"calibration-{model}-{track}")
+
+
+def _calibration_text(calibration: "Calibration") -> "Iterator[Part]":
+    judge = calibration.judge
+    count = plural(calibration.measures["as expected"].whole, "variant")
+    prompt = f"{judge.model} (prompt {judge.prompt_version})"
+    yield f"{prompt} on {count}, {calibration.track} track"
+    yield from calibration.tables()
+    for reason, number in sorted(calibration.left_out.items()):
+        yield f"left out: {number} ({reason})"

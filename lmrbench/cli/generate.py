@@ -211,8 +211,8 @@ def _text(
     command = evaluate_command(settings.out, settings.config, settings.dataset)
     if folder:
         command += f" --out {folder}"
-    counts = {"asked_now": summary.asked, "unusable_answers": summary.unusable}
-    parts = answers_text(settings.out, summary, "answers", command, **counts)
+    counts = {"asked now": summary.asked, "unusable answers": summary.unusable}
+    parts = answers_text(settings.out, summary, "answers", command, counts)
     if summary.cut:
         cut = plural(summary.cut, "answer was", "answers were")
         parts.insert(1, f"{cut} cut at the token limit; raise --max-tokens")

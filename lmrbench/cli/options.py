@@ -3,7 +3,7 @@
 import functools
 import inspect
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_origin
 
@@ -43,33 +43,54 @@ def options(
     fields = _fields(settings) | changes
     for name in without:
         fields.pop(name)
+    return functools.partial(_decorate, settings, fields)
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        signature = inspect.signature(command)
-        parameters: list[inspect.Parameter] = []
-        place = ""
-        for parameter in signature.parameters.values():
-            if parameter.annotation is settings:
-                place = parameter.name
-                parameters += [_parameter(settings, *item) for item in fields.items()]
-            else:
-                parameters.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
 
-        @functools.wraps(command)
-        def call(**values: Any) -> None:
-            chosen = {}
+def _decorate(
+    settings: type[Settings], fields: Mapping[str, FieldInfo], command: Callable[..., None]
+) -> Callable[..., None]:
+    signature = inspect.signature(command)
+    place = _place_of(settings, signature)
+    parameters = list(_parameters(signature, settings, fields))
+
+    @functools.wraps(command)
+    def call(**values: Any) -> None:
+        chosen = _take_options(fields, values)
+        command(**values, **{place: settings.of(**chosen)})
+
+    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {item.name: item.annotation for item in parameters}
+    return call
+
+
+def _place_of(settings: type[Settings], signature: inspect.Signature) -> str:
+    """Return the name of the parameter of this class."""
+    parameters = signature.parameters.values()
+    [name] = [item.name for item in parameters if item.annotation is settings]
+    return name
+
+
+def _parameters(
+    signature: inspect.Signature, settings: type[Settings], fields: Mapping[str, FieldInfo]
+) -> Iterator[inspect.Parameter]:
+    """Yield the parameters of a command, with options in place of the one of this class."""
+    for parameter in signature.parameters.values():
+        if parameter.annotation is settings:
             for name, field in fields.items():
-                command_flags[name] = _flag(name, field)
-                value = values.pop(name)
-                if value is not None:
-                    chosen[name] = value
-            command(**values, **{place: settings.of(**chosen)})
+                yield _parameter(settings, name, field)
+        else:
+            yield parameter.replace(kind=parameter.KEYWORD_ONLY)
 
-        call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        call.__annotations__ = {item.name: item.annotation for item in parameters}
-        return call
 
-    return decorate
+def _take_options(fields: Mapping[str, FieldInfo], values: dict[str, Any]) -> dict[str, Any]:
+    """Move the options that were given out of the values of a command."""
+    chosen = {}
+    for name, field in fields.items():
+        command_flags[name] = _flag(name, field)
+        value = values.pop(name)
+        if value is not None:
+            chosen[name] = value
+    return chosen
 
 
 def option_of(settings: type[Settings], name: str, *flags: str, help: str = "") -> Any:
@@ -118,14 +139,18 @@ def _declaration(name: str, field: FieldInfo, flags: Sequence[str] = (), help: s
         help = _as_repeatable(help)
     if facts["argument"]:
         return typer.Argument(help=help, metavar=facts["metavar"])
+    flags = flags or facts["flags"] or [_flag(name, field)]
+    return typer.Option(*flags, help=help, metavar=facts["metavar"], **_limits(field))
+
+
+def _limits(field: FieldInfo) -> dict[str, Any]:
     limits = {}
     for part in field.metadata:
         if hasattr(part, "ge"):
             limits["min"] = part.ge
         if hasattr(part, "le"):
             limits["max"] = part.le
-    flags = flags or facts["flags"] or [_flag(name, field)]
-    return typer.Option(*flags, help=help, metavar=facts["metavar"], **limits)
+    return limits
 
 
 def _as_repeatable(help: str) -> str:
@@ -180,19 +205,27 @@ def tasks_and_drafts(
     names: list[str] | None, benchmark: Path | None, config: str | None = None
 ) -> tuple[list[Task], list[Problem]]:
     """Load the named tasks, or all finished ones; print and return a warning for each draft."""
-    drafts: list[Problem] = []
     if names:
         config = config or choose_config(names, benchmark)
-        tasks = load_tasks(names, benchmark, config)
-        _check_loaded(names, tasks, config)
-    else:
-        config = config or FUNCTION
-        tasks, drafts = load_finished(benchmark, config)
-    if not tasks:
-        raise ArgumentError("config", f"no task has an instance of the configuration {config}")
+        return _named_tasks(names, benchmark, config), []
+    config = config or FUNCTION
+    tasks, drafts = load_finished(benchmark, config)
+    _check_any(tasks, config)
     for draft in drafts:
         print_err(str(draft))
     return tasks, drafts
+
+
+def _named_tasks(names: list[str], benchmark: Path | None, config: str) -> list[Task]:
+    tasks = load_tasks(names, benchmark, config)
+    _check_loaded(names, tasks, config)
+    _check_any(tasks, config)
+    return tasks
+
+
+def _check_any(tasks: Sequence[Task], config: str) -> None:
+    if not tasks:
+        raise ArgumentError("config", f"no task has an instance of the configuration {config}")
 
 
 def _check_loaded(names: list[str], tasks: Sequence[Task], config: str) -> None:

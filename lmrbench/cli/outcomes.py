@@ -2,6 +2,7 @@
 
 import shlex
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,22 +74,26 @@ def evaluate_command(predictions: Path, config: str = FUNCTION, dataset: str = E
 
 
 def answers_text(
-    out: Path, summary: "AnswerSummary", what: str, command: str, **counts: int
+    out: Path, summary: "AnswerSummary", what: str, command: str, counts: Mapping[str, int]
 ) -> "list[Part]":
     """Return the numbers of answers, and their cost.
 
     Args:
         counts: number by name; the first is that of this call.
     """
-    (now_name, now), *others = counts.items()
-    numbers = {now_name: now, "from earlier calls": summary.kept, **dict(others)}
-    rows = [[name.replace("_", " "), str(number)] for name, number in numbers.items()]
-    rows.append(["tokens in, out", f"{summary.input_tokens:,}, {summary.output_tokens:,}"])
-    rows.append(["cost", summary.cost])
-    parts: list[Part] = [("", ([what, "number"], rows))]
-    if summary.kept or now:
+    parts: list[Part] = [("", ([what, "number"], _answer_rows(summary, counts)))]
+    has_answers = summary.kept or next(iter(counts.values()))
+    if has_answers:
         parts.append(f"predictions: {out}; evaluate them with `{command}`")
     return parts
+
+
+def _answer_rows(summary: "AnswerSummary", counts: Mapping[str, int]) -> list[list[str]]:
+    rows = [[name, str(number)] for name, number in counts.items()]
+    rows.insert(1, ["from earlier calls", str(summary.kept)])
+    rows.append(["tokens in, out", f"{summary.input_tokens:,}, {summary.output_tokens:,}"])
+    rows.append(["cost", summary.cost])
+    return rows
 
 
 def kept_in(file: Path, nouns: str) -> str:

@@ -71,17 +71,27 @@ class _Column:
 
         heading, *contents = map(visible, cells)
         widest = max(map(cell_len, contents), default=1)
-        starts = {content[:1] for content in contents}
         is_short = widest <= NUMBER_WIDTH and not is_first
         self.heading = Text(heading)
         self.cells = [Text(content) for content in contents]
         self.width = max(cell_len(heading), widest)
-        self.is_number = is_short and starts <= {*string.digits, "-", "+"}
+        self.is_number = is_short and all(map(_starts_number, contents))
         #: The narrowest that it may become.
         self.least = min(self.width, FOLD_WIDTH)
         if self.is_number:
-            word = max(map(cell_len, heading.split()), default=1)
-            self.least = max(widest, min(word, FOLD_WIDTH))
+            self.least = max(widest, _least_heading(heading))
+
+
+def _starts_number(cell: str) -> bool:
+    return cell[:1] in {*string.digits, "-", "+"}
+
+
+def _least_heading(heading: str) -> int:
+    """Return the width of a heading that folds between its words."""
+    from rich.cells import cell_len
+
+    longest = max(map(cell_len, heading.split()), default=1)
+    return min(longest, FOLD_WIDTH)
 
 
 def _table_width(widths: Iterable[int]) -> int:
@@ -107,37 +117,49 @@ def _print_table(title: str, table: Table) -> None:
     Columns without room follow in another table, in which the names are repeated.
     """
     header, rows = table
-    columns = [
-        _Column(cells, is_first=not place)
-        for place, cells in enumerate(zip(header, *rows, strict=True))
-    ]
+    columns: list[_Column] = []
+    for cells in zip(header, *rows, strict=True):
+        columns.append(_Column(cells, is_first=not columns))
     room = _console().width
     names = _count_names(columns, room)
     while columns:
-        fitting = names + 1
-        while fitting < len(columns) and _least_width(columns[: fitting + 1]) <= room:
-            fitting += 1
+        fitting = _count_fitting(columns, names, room)
         _print_columns(title, columns[:fitting], room)
         rest = columns[fitting:]
-        columns = [*columns[:names], *rest] if rest else []
+        columns = columns[:names] + rest if rest else []
         title = ""
+
+
+def _count_fitting(columns: Sequence[_Column], names: int, room: int) -> int:
+    """Return how many of the first columns fit: the names of a row, and at least one more."""
+    fitting = names + 1
+    while fitting < len(columns) and _least_width(columns[: fitting + 1]) <= room:
+        fitting += 1
+    return fitting
+
+
+def _is_first_whole(columns: Sequence[_Column], room: int) -> bool:
+    first, *others = columns
+    return _table_width([first.width, *(column.least for column in others)]) <= room
 
 
 def _print_columns(title: str, columns: Sequence[_Column], room: int) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as RichTable
 
-    first, *others = columns
-    is_first_whole = _table_width([first.width, *(column.least for column in others)]) <= room
-    is_narrow = _table_width(column.width for column in columns) > room
+    is_first_whole = _is_first_whole(columns, room)
+    width = _table_width(column.width for column in columns)
+    is_narrow = width > room
     shown = RichTable(title=title or None, title_justify="left", box=SIMPLE_HEAD)
     for column in columns:
+        has_least_width = is_narrow and column.is_number
+        is_whole = is_first_whole and column is columns[0]
         shown.add_column(
             column.heading,
             justify="right" if column.is_number else "left",
             overflow="fold",
-            width=column.least if is_narrow and column.is_number else None,
-            no_wrap=column is first and is_first_whole,
+            width=column.least if has_least_width else None,
+            no_wrap=is_whole,
         )
     for row in zip(*(column.cells for column in columns), strict=True):
         shown.add_row(*row)

@@ -16,6 +16,7 @@ from .output import Json, emit, only_runs, print_err, print_out, progress_bar
 
 if TYPE_CHECKING:
     from lmrbench_evaluate.hub.record import Record
+    from lmrbench_evaluate.hub.submit import SubmissionPlan
     from lmrbench_evaluate.hub.verify import Verification
 
 #: Number of differing verdicts that are printed.
@@ -45,19 +46,13 @@ def submit(
     Example: lmrbench submit runs/mine --to lmr-bench/results --dry-run
     """
     from lmrbench_evaluate.hub.submit import carry_out, plan_submission
-    from lmrbench_evaluate.reports.report import make_report
-    from lmrbench_evaluate.reports.sections import tables
 
     api = open_hub()
     plan = plan_submission(api, run, dataset, to)
     published = f"{dataset}@{plan.tag}"
     size = sum(map(len, plan.files.values()))
     if not as_json:
-        rows = plural(len(plan.rows), "row")
-        emit(None, as_json, *tables(make_report([run]))[:2])
-        for name, content in sorted(plan.files.items()):
-            print_out(f"{name}  {len(content)} bytes")
-        print_out(f"run {plan.run_id} of {plan.user}: dataset {published}, {rows}, {size} bytes")
+        _print_plan(run, plan, f"dataset {published}", size)
     url = None
     if not dry_run:
         if not (yes or as_json):
@@ -72,6 +67,17 @@ def submit(
         "pull_request": url,
     }
     emit(result, as_json)
+
+
+def _print_plan(run: Path, plan: "SubmissionPlan", dataset: str, size: int) -> None:
+    from lmrbench_evaluate.reports.report import make_report
+    from lmrbench_evaluate.reports.sections import tables
+
+    emit(None, False, *tables(make_report([run]))[:2])
+    for name, content in sorted(plan.files.items()):
+        print_out(f"{name}  {len(content)} bytes")
+    rows = plural(len(plan.rows), "row")
+    print_out(f"run {plan.run_id} of {plan.user}: {dataset}, {rows}, {size} bytes")
 
 
 def verify(

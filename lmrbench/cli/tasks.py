@@ -1,12 +1,13 @@
 """`lmrbench tasks` and `export`: list, show, start and lint tasks; export them for harnesses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import typer
 
 from lmrbench_data.base.problems import problem_lines
 from lmrbench_data.base.text import plural
+from lmrbench_data.base.text_table import Table
 from lmrbench_data.tasks.drafts import new_task
 
 from ..export.settings import HarborSettings
@@ -14,6 +15,9 @@ from .options import MAINTAIN, BenchmarkFolder, Config, TaskNames, Track, option
 from .output import Json, emit, print_out, progress_bar
 
 app = typer.Typer(help="List, show, start and lint tasks.", no_args_is_help=True)
+
+#: Texts of an instance and their headings.
+SECTIONS = {"instruction": "Instruction", "contract": "Contract", "paper_text": "Paper"}
 
 
 @app.command("list")
@@ -29,17 +33,23 @@ def list_tasks(
 
     Example: lmrbench tasks list --json
     """
-    from lmrbench_data.tasks.overview import goal_text, task_facts
+    from lmrbench_data.tasks.overview import task_facts
 
     tasks, _ = tasks_and_drafts(None, benchmark, config)
     rows = task_facts(tasks)
+    emit(rows, as_json, *_goal_tables(rows))
+
+
+def _goal_tables(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, Table]]:
+    """Yield the goals of each category, without the file: a row fits a line."""
+    from lmrbench_data.tasks.overview import goal_text
+
     goals: dict[str, list[list[str]]] = {}
     for row in rows:
-        # Without the file, a row fits a line.
         function = goal_text(row["goals"]).rpartition(":")[2]
         goals.setdefault(row["category"], []).append([row["instance_id"], function])
-    tables = [(name, (["instance_id", "goal"], goals[name])) for name in sorted(goals)]
-    emit(rows, as_json, *tables)
+    for category in sorted(goals):
+        yield category, (["instance_id", "goal"], goals[category])
 
 
 @app.command(rich_help_panel=MAINTAIN)
@@ -81,16 +91,19 @@ def show(
 def _paragraphs(item: dict[str, Any]) -> Iterator[str]:
     yield f"# {item['instance_id']}"
     yield f"{item['category']}: {item['paper']['title']}"
-    sections = {"instruction": "Instruction", "contract": "Contract", "paper_text": "Paper"}
-    for key, title in sections.items():
+    for key, title in SECTIONS.items():
         if key in item:
             yield f"# {title}"
             yield item[key].strip()
     yield "# Repository"
     yield "\n".join(f"    {name}" for name in item["repository"])
     for name, text in item["masked_files"].items():
-        yield f"# `{name}` (masked: {', '.join(item['goals'][name])})"
-        yield f"````python\n{text}\n````"
+        yield from _masked_file(name, text, item["goals"][name])
+
+
+def _masked_file(name: str, text: str, goals: Iterable[str]) -> Iterator[str]:
+    yield f"# `{name}` (masked: {', '.join(goals)})"
+    yield f"````python\n{text}\n````"
 
 
 @app.command()

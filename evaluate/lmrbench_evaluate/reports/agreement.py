@@ -17,6 +17,7 @@ from ..judge.opinion import BEST_FIRST
 from ..predictions.prediction import AnswerKey
 from .annotations import Annotation
 from .scores import Scores, answers_by_key
+from .tally import ScoredAnswer
 
 Labels = dict[AnswerKey, str]
 JUDGE = "judge"
@@ -98,17 +99,26 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Scores) -> Agre
     answers = answers_by_key(scores)
     matched = match_labels(annotations, answers)
     people, split = majorities(matched.labels)
-    judge = {key: item.judged for key, item in answers.items() if item.judged in BEST_FIRST}
+    judge = _judged(answers)
     raters = _by_annotator(matched.labels)
     majority = _pair(PEOPLE, people, JUDGE, judge)
+    unknown: list[tuple[Any, ...]] = [key[:5] for key in matched.unknown]
     return Agreement(
         annotators=sorted(raters),
         pairs=_pairs(raters, judge, majority),
-        confusion=Counter(labels[1:] for labels in majority.labels),
+        confusion=_confusion(majority),
         without_majority=len(split),
-        unknown=[key[:5] for key in matched.unknown],
+        unknown=unknown,
         ambiguous=matched.ambiguous,
     )
+
+
+def _judged(answers: Mapping[AnswerKey, ScoredAnswer]) -> Labels:
+    return {key: answer.judged for key, answer in answers.items() if answer.judged in BEST_FIRST}
+
+
+def _confusion(pair: PairAgreement) -> Counter[tuple[str, str]]:
+    return Counter((first, second) for _, first, second in pair.labels)
 
 
 def _by_annotator(labels: Mapping[AnswerKey, Mapping[str, Annotation]]) -> dict[str, Labels]:
@@ -145,9 +155,7 @@ class Matched(NamedTuple):
 
 def match_labels(annotations: Sequence[Annotation], answers: Iterable[AnswerKey]) -> Matched:
     """Match annotations with answers (see `measure_agreement`)."""
-    candidates: dict[AnswerKey, list[AnswerKey]] = {}
-    for key in answers:
-        candidates.setdefault(_without_place(key), []).append(key)
+    candidates = _by_place(answers)
     labels: dict[AnswerKey, dict[str, Annotation]] = {}
     unknown: list[AnswerKey] = []
     ambiguous = 0
@@ -157,10 +165,18 @@ def match_labels(annotations: Sequence[Annotation], answers: Iterable[AnswerKey]
             case []:
                 unknown.append(annotation.answer)
             case [answer]:
-                labels.setdefault(answer, {}).setdefault(annotation.annotator, annotation)
+                by_annotator = labels.setdefault(answer, {})
+                by_annotator.setdefault(annotation.annotator, annotation)
             case _:
                 ambiguous += 1
     return Matched(labels, unknown, ambiguous)
+
+
+def _by_place(answers: Iterable[AnswerKey]) -> dict[AnswerKey, list[AnswerKey]]:
+    candidates: dict[AnswerKey, list[AnswerKey]] = {}
+    for key in answers:
+        candidates.setdefault(_without_place(key), []).append(key)
+    return candidates
 
 
 def _without_place(key: AnswerKey) -> AnswerKey:

@@ -63,15 +63,24 @@ def read_annotations(path: Path) -> tuple[list[Annotation], list[BadRow]]:
     bad: list[BadRow] = []
     places: dict[tuple[str, AnswerKey], str] = {}
     for place, value in _raw_rows(path):
-        item = value if isinstance(value, BadRow) else _check(place, value)
+        item = _check_unique(place, _check(place, value), places)
         if isinstance(item, Annotation):
-            first = places.setdefault((item.annotator, item.answer), place)
-            if first == place:
-                good.append(item)
-                continue
-            item = BadRow(place, f"duplicate of {first} (same annotator and answer)")
-        bad.append(item)
+            good.append(item)
+        else:
+            bad.append(item)
     return good, bad
+
+
+def _check_unique(
+    place: str, item: Annotation | BadRow, places: dict[tuple[str, AnswerKey], str]
+) -> Annotation | BadRow:
+    """Refuse the second label of an annotator for an answer; add a first one to `places`."""
+    if isinstance(item, BadRow):
+        return item
+    first = places.setdefault((item.annotator, item.answer), place)
+    if first == place:
+        return item
+    return BadRow(place, f"duplicate of {first} (same annotator and answer)")
 
 
 def _raw_rows(path: Path) -> list[tuple[str, Any]]:
@@ -100,17 +109,24 @@ def _csv_rows(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _check(place: str, raw: Any) -> Annotation | BadRow:
+    if isinstance(raw, BadRow):
+        return raw
     if not isinstance(raw, Mapping):
         return BadRow(place, "not an object")
     if "" in raw:
         return BadRow(place, "more cells than the header has")
-    row = {}
-    for column, value in raw.items():
-        name = str(column).strip().lower()
-        if value not in (None, ""):
-            row[_ALIASES.get(name, name)] = value
     try:
-        return Annotation(**row)
+        return Annotation(**_fields(raw))
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         return BadRow(place, f"{problem['loc'][-1]}: {problem['msg']}")
+
+
+def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that a row has, by the names of their fields."""
+    fields = {}
+    for column, value in row.items():
+        name = str(column).strip().lower()
+        if value not in (None, ""):
+            fields[_ALIASES.get(name, name)] = value
+    return fields

@@ -1,7 +1,7 @@
 """The details of each answer: verdict, failing cases, difference, judgement and log."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -103,18 +103,24 @@ def collect(
     report: ReportData, instance: str | None = None, score: int | None = None
 ) -> tuple[list[Instance], list[str]]:
     """Return the instances of a report (or one, and one score), and warnings for the reader."""
-    scope: dict[str, str] = {}
-    for facts in report.runs:
-        scope |= facts["scope"]
+    categories = _categories(report.runs)
+    if instance is not None:
+        categories = {instance: categories[instance]}
     rows, warnings = _dataset_rows(report.paths[0])
-    names = sorted(scope) if instance is None else [instance]
-    instances = [Instance(name, scope[name], rows.get(name), []) for name in names]
-    runs = {path: _Run(path, names, report.judge_model) for path in report.paths}
-    for number, item in enumerate(report.scores):
-        if score in (None, number):
-            _add_answers(instances, number, item, runs[item.path])
+    instances = []
+    for name, category in sorted(categories.items()):
+        instances.append(Instance(name, category, rows.get(name), []))
+    _add_all_answers(instances, report, score)
     _add_labels(instances, report)
     return instances, [*_run_warnings(report.runs), *warnings]
+
+
+def _categories(runs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the category of each instance of some runs."""
+    categories: dict[str, str] = {}
+    for facts in runs:
+        categories |= facts["scope"]
+    return categories
 
 
 def _dataset_rows(path: Path) -> tuple[dict[str, DatasetRow], list[str]]:
@@ -149,6 +155,15 @@ class _Run:
         self.judgements = read_judgements(path, judge_model)
 
 
+def _add_all_answers(instances: Sequence[Instance], report: ReportData, score: int | None) -> None:
+    """Add the answers of all scores, or of one."""
+    names = [instance.instance_id for instance in instances]
+    runs = {path: _Run(path, names, report.judge_model) for path in report.paths}
+    for number, item in enumerate(report.scores):
+        if score in (None, number):
+            _add_answers(instances, number, item, runs[item.path])
+
+
 def _add_answers(instances: Sequence[Instance], number: int, score: ModelScore, run: _Run) -> None:
     """Add the answers of one score; equal samples are one."""
     for instance in instances:
@@ -167,15 +182,18 @@ def _answer(
     number: int, key: AnswerKey, samples: list[int], row: DatasetRow | None, run: _Run
 ) -> Answer:
     result = run.results[key]
+    reached = outcome(result["status"], result["core_status"])
+    log_path = run.folder.log_path(key.instance_id, result["prediction_sha256"])
+    judgement = run.judgements.get(AnswerKey.of(result).question)
     answer = Answer(
         score=number,
         samples=samples,
-        outcome=outcome(result["status"], result["core_status"]),
+        outcome=reached,
         detail=result["detail"],
         functions=result.get("functions", []),
         experiments=result.get("experiments", []),
-        judgement=run.judgements.get(AnswerKey.of(result).question),
-        log=_log(run.folder.log_path(key.instance_id, result["prediction_sha256"])),
+        judgement=judgement,
+        log=_log(log_path),
         choices=counted_choices(result),
     )
     _add_cases(answer, result["cases"])

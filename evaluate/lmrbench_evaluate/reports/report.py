@@ -203,6 +203,15 @@ def _check_datasets(paths: Sequence[Path], facts: Sequence[dict[str, Any]]) -> N
 
 def _run_lines(facts: Mapping[str, Any]) -> Iterator[str]:
     """Yield dataset, sandbox and harness of a run as one line, and another on bad rows."""
+    line = _run_line(facts)
+    yield line if facts.get("complete") else f"{line}, **incomplete**"
+    bad = facts.get("bad_rows")
+    if bad:
+        rows = plural(len(bad), "prediction row")
+        yield f"  - {rows} could not be evaluated; see `bad_rows` in run.json"
+
+
+def _run_line(facts: Mapping[str, Any]) -> str:
     dataset = f"{escape(facts['dataset'])} version {escape(facts['benchmark_version'])}"
     sha256 = escape(facts["dataset_sha256"][:12])
     line = f"- run {escape(facts['run_id'])}: dataset {dataset} ({sha256})"
@@ -211,12 +220,7 @@ def _run_lines(facts: Mapping[str, Any]) -> Iterator[str]:
         line += " (not for a leaderboard)"
     if facts["fresh_seed_count"]:
         line += f", {plural(facts['fresh_seed_count'], 'fresh seed')}"
-    line += f", harness {escape(facts['harness_version'])}, {escape(facts['started_at'])}"
-    yield line if facts.get("complete") else f"{line}, **incomplete**"
-    bad = facts.get("bad_rows")
-    if bad:
-        rows = plural(len(bad), "prediction row")
-        yield f"  - {rows} could not be evaluated; see `bad_rows` in run.json"
+    return line + f", harness {escape(facts['harness_version'])}, {escape(facts['started_at'])}"
 
 
 def _csv_row(score: ModelScore, instance: str, answer: ScoredAnswer) -> list[Any]:

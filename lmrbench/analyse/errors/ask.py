@@ -4,13 +4,14 @@ The rows are those of the judge's log, with a diagnosis in place of an opinion.
 """
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from lmrbench_data.base.jobs import Progress
 from lmrbench_data.base.proportions import ranking_level
 from lmrbench_data.dataset.result_rows import ResultRow
-from lmrbench_data.dataset.rows import only_functions
+from lmrbench_data.dataset.rows import DatasetRow, only_functions
 from lmrbench_evaluate.judge.asking import Asking, JudgeSummary, Vote
 from lmrbench_evaluate.judge.judgement_log import JUDGED, Judge, VoteLog
 from lmrbench_evaluate.judge.judging import rows_of_run
@@ -79,15 +80,21 @@ def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeS
     settings.price()
     rows = rows_of_run(settings)
     only_functions(rows.values(), "the diagnosis of errors")
-    run = RunFolder(settings.run)
+    if settings.instances:
+        rows = {name: rows[name] for name in settings.instances}
+    votes = _votes(RunFolder(settings.run), rows)
+    with DiagnosisLog.open(settings.run / FILE) as log:
+        return Asking(settings, PROMPT, votes, log, progress).run()
+
+
+def _votes(run: RunFolder, rows: Mapping[str, DatasetRow]) -> list[Vote]:
+    """Return a question for each failed answer to these rows; equal answers are one."""
     failed = {AnswerKey.of(row).question: row for row in run.rows() if has_failed(row)}
-    instances = settings.instances or rows
-    votes: dict[AnswerKey, Vote] = {}  # equal answers to the same question are one
+    votes: dict[AnswerKey, Vote] = {}
     for answer in run.require_predictions():
         key = answer.key.question
-        if key in failed and answer.instance_id in instances:
+        if key in failed and answer.instance_id in rows:
             row = rows[answer.instance_id]
             question = functools.partial(build_question, row, answer, failed[key])
             votes.setdefault(key, Vote(key, 0, question))
-    with DiagnosisLog.open(settings.run / FILE) as log:
-        return Asking(settings, PROMPT, list(votes.values()), log, progress).run()
+    return list(votes.values())

@@ -8,6 +8,7 @@ including its error messages, is made harmless like the judge's material
 """
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from lmrbench_data.base.proportions import PAPER
 from lmrbench_data.base.text import cut, one_line, plural
-from lmrbench_data.dataset.result_rows import ResultRow
+from lmrbench_data.dataset.result_rows import CaseRow, ResultRow
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_evaluate.judge.material import gather
 from lmrbench_evaluate.judge.neutralise import enclose
@@ -153,22 +154,32 @@ def build_question(row: DatasetRow, prediction: Prediction, result: ResultRow) -
 
 
 def _test_report(result: ResultRow) -> str:
-    cases = result["cases"]
-    if result["track"] == PAPER:  # a model that saw no contract cannot have broken it
-        cases = [case for case in cases if case["core"]]
+    cases = _shown_cases(result)
     failed = failed_cases(cases)
     lines = [_case_line(case) for case in failed[:MAX_CASES]]
+    more = len(failed) - MAX_CASES
     if not failed:
-        lines.append(f"{result['status']}: {cut(one_line(result['detail']), MAX_DETAIL)}")
-    if len(failed) > MAX_CASES:
-        lines.append(f"- and {plural(len(failed) - MAX_CASES, 'more case')}")
-    passed = {case["name"] for case in cases} - {case.name for case in failed}
+        lines.append(f"{result['status']}: {_cut_detail(result['detail'])}")
+    if more > 0:
+        lines.append(f"- and {plural(more, 'more case')}")
+    passed = {case["name"] for case in cases}.difference(case.name for case in failed)
     lines.append(f"Passed: {', '.join(sorted(passed)) or 'no case'}.")
     return "\n".join(lines)
+
+
+def _shown_cases(result: ResultRow) -> Sequence[CaseRow]:
+    """Return the cases of the track: a model that saw no contract cannot have broken it."""
+    if result["track"] == PAPER:
+        return [case for case in result["cases"] if case["core"]]
+    return result["cases"]
+
+
+def _cut_detail(detail: str) -> str:
+    return cut(one_line(detail), MAX_DETAIL)
 
 
 def _case_line(case: FailedCase) -> str:
     kind = "core" if case.core else "contract"
     seeds = ", ".join(map(str, case.seeds))
-    detail = cut(one_line(case.detail), MAX_DETAIL)
+    detail = _cut_detail(case.detail)
     return f"- {case.name} ({kind}, seeds {seeds}): {case.status}: {detail}"

@@ -14,6 +14,7 @@ from lmrbench_data.base.proportions import Share
 from lmrbench_data.base.text import cut, plural
 from lmrbench_data.base.text_table import Table
 from lmrbench_data.dataset.result_rows import ResultRow
+from lmrbench_evaluate.judge.judgement_log import Judge
 from lmrbench_evaluate.predictions.prediction import AnswerKey
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.verdict import Status
@@ -40,35 +41,47 @@ def analyse_errors(
     import pandas as pd
 
     asked, diagnosed = read_diagnoses(run, model)
-    rows = list(RunFolder(run).rows())
-    if instances:
-        rows = [row for row in rows if row["instance_id"] in instances]
+    rows = _chosen_rows(run, instances)
     records = [_record(row, diagnosed) for row in rows if has_failed(row)]
     classified = [record for record in records if record["primary"]]
     shares = {error: _shares(error, classified) for error in ErrorClass}
-    numbers: dict[str, Any] = {
+    numbers = {
         "run": str(run),
-        "model": asked.model if asked else None,
-        "prompt_version": asked.prompt_version if asked else None,
+        **_judge_names(asked),
         "answers": len(rows),
         "failed": len(records),
         "classified": len(classified),
-        "without_class": Counter(record["reason"] for record in records if record["reason"]),
-        "classes": {
-            str(error): {"primary": primary.as_dict(), "shown": shown.as_dict()}
-            for error, (primary, shown) in shares.items()
-        },
+        **_class_numbers(records, shares),
         "quotes": _count_quotes(classified),
         "by_answer": records,
     }
     tables: list[tuple[str, Table]] = []
     if classified:
-        tables = [
-            (TITLE, _class_table(shares)),
-            ("By model (primary class)", _model_table(records)),
-            ("By answer", _answer_table(classified)),
-        ]
+        tables.append((TITLE, _class_table(shares)))
+        tables.append(("By model (primary class)", _model_table(records)))
+        tables.append(("By answer", _answer_table(classified)))
     return Analysis(TITLE, tables, _notes(numbers), pd.DataFrame(records), numbers)
+
+
+def _chosen_rows(run: Path, instances: Sequence[str]) -> list[ResultRow]:
+    rows = RunFolder(run).rows()
+    return [row for row in rows if not instances or row["instance_id"] in instances]
+
+
+def _judge_names(judge: Judge | None) -> dict[str, str | None]:
+    if judge is None:
+        return {"model": None, "prompt_version": None}
+    return {"model": judge.model, "prompt_version": judge.prompt_version}
+
+
+def _class_numbers(
+    records: Sequence[Record], shares: Mapping[ErrorClass, tuple[Share, Share]]
+) -> dict[str, Any]:
+    reasons = Counter(record["reason"] for record in records if not record["primary"])
+    classes = {}
+    for error, (primary, shown) in shares.items():
+        classes[str(error)] = {"primary": primary.as_dict(), "shown": shown.as_dict()}
+    return {"without_class": reasons, "classes": classes}
 
 
 def _record(row: ResultRow, diagnosed: Mapping[AnswerKey, Diagnosed]) -> Record:
@@ -76,19 +89,22 @@ def _record(row: ResultRow, diagnosed: Mapping[AnswerKey, Diagnosed]) -> Record:
     names = dict(zip(_ANSWER, key, strict=False))
     diagnosis, reason = diagnosed.get(key.question, Diagnosed(None))
     if diagnosis:
-        errors = diagnosis.model_dump(mode="json", by_alias=True)["errors"]
-        classes = sorted(diagnosis.classes)
+        dumped = diagnosis.model_dump(mode="json", by_alias=True)
         return {
             **names,
             "primary": diagnosis.label,
-            "classes": classes,
+            "classes": sorted(diagnosis.classes),
             "reason": "",
-            "errors": errors,
+            "errors": dumped["errors"],
         }
-    if not reason:
-        is_malformed = row["status"] == Status.MALFORMED
-        reason = str(Status.MALFORMED) if is_malformed else "no diagnosis yet"
+    reason = reason or _missing_reason(row)
     return {**names, "primary": None, "classes": [], "reason": reason, "errors": []}
+
+
+def _missing_reason(row: ResultRow) -> str:
+    if row["status"] == Status.MALFORMED:
+        return str(Status.MALFORMED)
+    return "no diagnosis yet"
 
 
 def _shares(error: ErrorClass, classified: Sequence[Record]) -> tuple[Share, Share]:
@@ -157,11 +173,10 @@ def _model_table(records: Sequence[Record]) -> Table:
     columns = [*map(str, ErrorClass), "no class"]
     models = [frame[name] for name in _MODEL]
     counts = pd.crosstab(models, frame["primary"].fillna("no class"))
-    counts = counts.reindex(columns=columns, fill_value=0)
     rows = []
-    for (model, *others), numbers in zip(counts.index, counts.to_numpy().tolist(), strict=True):
+    for (model, *others), numbers in counts.reindex(columns=columns, fill_value=0).iterrows():
         name = f"{model} ({', '.join(filter(None, others))})"
-        rows.append([name, str(sum(numbers)), *map(str, numbers)])
+        rows.append([name, str(numbers.sum()), *map(str, numbers)])
     return ["model", "failed", *columns], rows
 
 

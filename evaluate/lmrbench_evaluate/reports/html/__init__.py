@@ -184,9 +184,7 @@ def _headline(report: ReportData, scores: Scores) -> Headline:
     best = scores[0]
     level = best.headline if best.headline in levels(report.scores) else Level.REPRODUCED
     names = [column(score, report.scores) for score in scores[:2]]
-    about = f"{best.track} track, {plural(len(best.scope), 'instance')}"
-    if best.samples > 1:
-        about += f", {best.samples} samples each"
+    about = _about(best)
     if not best.overall.graded:
         return Headline(f"{names[0]}: nothing graded", about)
     pairs = {(pair.first, pair.second): pair for pair in report.pairs if pair.level is level}
@@ -194,6 +192,11 @@ def _headline(report: ReportData, scores: Scores) -> Headline:
     if pair is None:  # one model, or too many to compare all pairs
         return Headline(_score_text(names[0], level, best), about)
     return Headline(_pair_text(pair), f"Points of {level}, {about}; {_method(len(pairs))}.")
+
+
+def _about(score: ModelScore) -> str:
+    about = f"{score.track} track, {plural(len(score.scope), 'instance')}"
+    return f"{about}, {score.samples} samples each" if score.samples > 1 else about
 
 
 def _method(comparisons: int) -> str:
