@@ -325,6 +325,10 @@ def private(
             f"warning: {len(rows)} of {most} rows: some papers have no other combination that "
             "gives a row"
         )
+    _emit_private(out, config, rows, as_json)
+
+
+def _emit_private(out: Path, config: str, rows: list[DatasetRow], as_json: bool) -> None:
     sha256 = dataset_sha256(rows)
     papers = len({row["paper_title"] for row in rows})
     emit(

@@ -182,7 +182,7 @@ def test_several_runs_stand_side_by_side(tmp_path: Path) -> None:
 
 
 def test_samples_and_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """pass@k and pass^k average over instances; pairs take first samples, leave infra errors out and count missing as failed."""
+    """Rates average over instances; pairs take first samples, leave infra errors out, and count missing as failed."""
     monkeypatch.setattr(paired, "MIN_SHARED", 1)
     verdicts = {"a-one": ["passed", "failed"], "a-two": ["failed", "passed"], "b-one": ["failed"]}
     rows = [
