@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.base.proportions import percent
 from lmrbench_data.base.text import plural
-from lmrbench_data.base.text_table import Table
+from lmrbench_evaluate.reports.text_table import Table
 
 from .result import Analysis, by_group
 from .sessions import EXCLUDED, KINDS, Sessions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.files import write_atomically
-from lmrbench_data.base.text_table import Table, csv_cell, escape, markdown_table
+from lmrbench_evaluate.reports.text_table import Table, csv_cell, escape, markdown_table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,9 +19,9 @@ from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.extras import require_extra
 from lmrbench_data.base.source import find_function
 from lmrbench_data.base.text import plural
-from lmrbench_data.base.text_table import Table
 from lmrbench_data.dataset.rows import DatasetRow, only_functions
 from lmrbench_data.loader import read_archive
+from lmrbench_evaluate.reports.text_table import Table
 
 from ..original import facts
 from .answers import JUDGE, NOTHING, PEOPLE, Answers

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lmrbench_data.base.proportions import Share
-from lmrbench_data.base.text_table import Table
 from lmrbench_evaluate.judge.opinion import BEST_FIRST
 from lmrbench_evaluate.reports.agreement import PairAgreement
 from lmrbench_evaluate.reports.score_tables import confusion_table
+from lmrbench_evaluate.reports.text_table import Table
 
 from ..original import facts
 from .answers import JUDGE, NOTHING, PEOPLE, Answers

@@ -14,7 +14,6 @@ from lmrbench_data.base.configurations import CARELESS, PLAIN, VALID, WRONG
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.jobs import Progress
 from lmrbench_data.base.proportions import CONTRACT, PAPER, Share, kappa
-from lmrbench_data.base.text_table import Table
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.task import Task
 from lmrbench_evaluate.judge.asking import JudgeSummary
@@ -22,6 +21,7 @@ from lmrbench_evaluate.judge.judgement_log import Judge, Judgement, read_judgeme
 from lmrbench_evaluate.judge.judging import judge_predictions
 from lmrbench_evaluate.judge.opinion import BEST_FIRST
 from lmrbench_evaluate.predictions.prediction import AnswerKey, Prediction
+from lmrbench_evaluate.reports.text_table import Table
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.runs.settings import JudgeSettings
 

@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.jobs import Progress, run_jobs
-from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.text import plural
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.tasks.problems import Problem
 from lmrbench_data.tasks.recordings import read_recording
 from lmrbench_data.tasks.task import Instance, Task
 from lmrbench_data.tasks.task_folders import read_tasks

@@ -5,10 +5,10 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.source import SourceError, find_function
 from lmrbench_data.dataset.rows import DatasetRow, DeclaredCase, RowChoice
 from lmrbench_data.tasks.choices import Choice
+from lmrbench_data.tasks.problems import Problem
 from lmrbench_data.tasks.task import Task
 from lmrbench_evaluate.verdict.choices import option_frames
 from lmrbench_evaluate.verdict.compare import first_difference

@@ -16,12 +16,12 @@ from lmrbench_data.base.archive import matching
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.git import ignored_files
 from lmrbench_data.base.paths import benchmark_folder
-from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.source import FunctionNode, find_function, parse
 from lmrbench_data.base.text import join_names
 from lmrbench_data.tasks.drafts import todo_marks
 from lmrbench_data.tasks.environments import load_environments
 from lmrbench_data.tasks.manifest import load_benchmark
+from lmrbench_data.tasks.problems import Problem
 from lmrbench_data.tasks.task import RECORDED, Implementation, Task
 from lmrbench_data.tasks.task_folders import read_tasks, stated_ids, task_folders, unknown_names
 

@@ -15,10 +15,10 @@ from lmrbench_data.base.archive import matching
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.paths import has_variants
-from lmrbench_data.base.problems import Problem, Severity
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.rows import DatasetRow, content_sha256
 from lmrbench_data.tasks.choices import FOLDER as CHOICES
+from lmrbench_data.tasks.problems import Problem, Severity
 from lmrbench_data.tasks.task import Instance, Task
 
 FILE = "proved.json"

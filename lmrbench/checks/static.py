@@ -10,7 +10,6 @@ from typing import NamedTuple, Self
 from lmrbench_data.base.archive import matching
 from lmrbench_data.base.configurations import CARELESS, WRONG
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.source import (
     FunctionNode,
     block_end,
@@ -20,6 +19,7 @@ from lmrbench_data.base.source import (
     split_lines,
 )
 from lmrbench_data.base.text import plural
+from lmrbench_data.tasks.problems import Problem
 from lmrbench_data.tasks.task import Instance, Task
 
 #: Maximum number of words of an instruction, which asks for a method and does not dictate code.

@@ -12,12 +12,12 @@ from typing import Self
 from lmrbench_data.base.archive import matching
 from lmrbench_data.base.configurations import CARELESS, PLAIN, VALID, WRONG
 from lmrbench_data.base.errors import InfraError, InputError
-from lmrbench_data.base.problems import Problem, Severity
 from lmrbench_data.base.source import SourceError, parse
 from lmrbench_data.base.splice import defines, splice_functions
-from lmrbench_data.base.text_table import Table
+from lmrbench_data.tasks.problems import Problem, Severity
 from lmrbench_data.tasks.task import Instance, Task
 from lmrbench_evaluate.predictions.prediction import Prediction
+from lmrbench_evaluate.reports.text_table import Table
 from lmrbench_evaluate.verdict.verdict import Status, Verdict
 
 from .static import read_variant

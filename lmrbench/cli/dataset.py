@@ -12,13 +12,13 @@ import typer
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.hub_client import open_hub
 from lmrbench_data.base.paths import benchmark_folder, benchmark_option
-from lmrbench_data.base.problems import Problem, problem_lines
 from lmrbench_data.base.text import join_names, plural
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import CONFIGS, dataset_sha256, recordings_sha256
 from lmrbench_data.tasks.drafts import new_benchmark
 from lmrbench_data.tasks.experiments import DIFFICULTIES
 from lmrbench_data.tasks.manifest import load_benchmark
+from lmrbench_data.tasks.problems import Problem, problem_lines
 from lmrbench_data.tasks.task import Task
 from lmrbench_data.tasks.task_folders import choose_folders, load_tasks
 from lmrbench_evaluate.sandbox import open_sandbox

@@ -11,12 +11,12 @@ import typer
 from pydantic.fields import FieldInfo
 
 from lmrbench_data.base.errors import ArgumentError
-from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.settings import Settings
 from lmrbench_data.dataset.load import load_rows, rows_by_config
 from lmrbench_data.dataset.rows import DatasetRow, choose_rows
 from lmrbench_data.loader import FUNCTION
 from lmrbench_data.tasks.drafts import load_finished
+from lmrbench_data.tasks.problems import Problem
 from lmrbench_data.tasks.task import Task
 from lmrbench_data.tasks.task_folders import choose_config, load_tasks
 from lmrbench_evaluate.runs.settings import JudgeSettings, RunSettings

@@ -15,10 +15,10 @@ from lmrbench_data.loader import FUNCTION
 from .output import emit, print_err
 
 if TYPE_CHECKING:
-    from lmrbench_data.base.text_table import Table
     from lmrbench_data.chat.jobs import JobSummary
     from lmrbench_evaluate.judge.asking import JudgeSummary
     from lmrbench_evaluate.reports.report import Report
+    from lmrbench_evaluate.reports.text_table import Table
 
     from ..api.run import Run
     from ..generation.answer_log import AnswerSummary

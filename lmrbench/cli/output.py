@@ -18,7 +18,7 @@ import typer
 
 from lmrbench_data.base.jobs import Progress
 from lmrbench_data.base.text import split_text, visible
-from lmrbench_data.base.text_table import Table
+from lmrbench_evaluate.reports.text_table import Table
 
 from .flags import with_flags
 

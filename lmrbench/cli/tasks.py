@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from lmrbench_data.base.problems import problem_lines
 from lmrbench_data.base.text import plural
-from lmrbench_data.base.text_table import Table
 from lmrbench_data.tasks.drafts import new_task
+from lmrbench_data.tasks.problems import problem_lines
+from lmrbench_evaluate.reports.text_table import Table
 
 from ..export.settings import HarborSettings
 from .options import MAINTAIN, BenchmarkFolder, Config, TaskNames, Track, options, tasks_and_drafts

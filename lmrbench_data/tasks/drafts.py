@@ -15,10 +15,10 @@ from ..base.archive import matching
 from ..base.errors import ArgumentError, InputError
 from ..base.files import write_atomically
 from ..base.paths import benchmark_folder, benchmark_option, has_variants
-from ..base.problems import Problem, Severity
 from ..base.text import cut, split_text
 from ..loader import FUNCTION
 from .manifest import LMR_BENCH
+from .problems import Problem, Severity
 from .task import RECORDED, Task
 from .task_folders import load_tasks, task_folders
 

@@ -14,7 +14,7 @@ from lmrbench.analyse.sessions import original_sessions
 from lmrbench.analyse.structure import analyse_structure
 from lmrbench.analyse.tables import make_tables
 from lmrbench.original import facts
-from lmrbench_data.base.text_table import markdown_table
+from lmrbench_evaluate.reports.text_table import markdown_table
 from support.command_line import in_process
 from support.runs import result, write_run
 

@@ -23,12 +23,12 @@ from matplotlib.ticker import LogLocator
 from lmrbench_data.base.names import child_path
 from lmrbench_data.base.proportions import Interval
 from lmrbench_data.base.text import one_line
-from lmrbench_data.base.text_table import Table, csv_cell
 
 from ..verdict.levels import Level, reaches
 from .data import ReportData
 from .score_tables import category_table, column, levels, pair_table, summary_table
 from .scores import ModelScore, Scores, only_difficulty, with_difficulties
+from .text_table import Table, csv_cell
 
 #: Width of a column in the field's styles, in inches.
 WIDTH = 3.3

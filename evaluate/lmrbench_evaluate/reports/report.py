@@ -15,7 +15,6 @@ from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.extras import require_extra
 from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.text import plural
-from lmrbench_data.base.text_table import csv_cell, escape, markdown_table
 from lmrbench_data.loader import FUNCTION
 
 from ..predictions.sources import BadRow
@@ -30,6 +29,7 @@ from .scores import ModelScore, score_runs
 from .sections import FAILURES, failures, notes, tables
 from .spending import NAMES
 from .tally import ScoredAnswer
+from .text_table import csv_cell, escape, markdown_table
 
 #: Extension of each format of a report → number of characters that begin all such reports.
 FORMS = {".md": 18, ".json": 12, ".csv": 22, ".html": 250}

@@ -8,7 +8,6 @@ from typing import Any
 
 from lmrbench_data.base.proportions import Share, bounds, percent
 from lmrbench_data.base.text import plural
-from lmrbench_data.base.text_table import Table
 from lmrbench_data.tasks.guessing import by_truth, chance, corrected, reciting
 
 from ..judge.opinion import BEST_FIRST
@@ -19,6 +18,7 @@ from .paired import Pair
 from .scores import READ, ModelScore, Scores
 from .spending import NAMES, Spending
 from .tally import NOT_JUDGED, Tally
+from .text_table import Table
 
 #: Outcomes that have another word in tables.
 WORDS = {"reproduced": "core only", "infra_error": "INFRA"}

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from lmrbench_data.base.proportions import percent
 from lmrbench_data.base.text import join_names, plural
-from lmrbench_data.base.text_table import Table
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.tasks.experiments import ROWS
 from lmrbench_data.tasks.guessing import chance, reciting
@@ -38,6 +37,7 @@ from .score_tables import (
     summary_table,
 )
 from .scores import READ, ModelScore, Scores, only_difficulty, with_difficulties
+from .text_table import Table
 
 #: Largest number of names in one note.
 MAX_NAMED = 10

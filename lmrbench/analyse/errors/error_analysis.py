@@ -12,10 +12,10 @@ from typing import Any
 
 from lmrbench_data.base.proportions import Share
 from lmrbench_data.base.text import cut, plural
-from lmrbench_data.base.text_table import Table
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_evaluate.judge.judgement_log import Judge
 from lmrbench_evaluate.predictions.prediction import AnswerKey
+from lmrbench_evaluate.reports.text_table import Table
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.verdict import Status
 

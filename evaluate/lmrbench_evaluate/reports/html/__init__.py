@@ -17,7 +17,6 @@ from markupsafe import Markup, escape
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.base.text import plural, split_text, visible
-from lmrbench_data.base.text_table import Table
 from lmrbench_data.dataset.rows import DatasetRow, goals_of
 from lmrbench_data.loader import LoadError
 from lmrbench_data.tasks.task_folders import stated_ids, task_folders
@@ -33,6 +32,7 @@ from ..score_tables import column, levels, mark, words
 from ..scores import ModelScore, Scores, with_difficulties
 from ..sections import notes, tables
 from ..spending import in_words
+from ..text_table import Table
 from .markup import prose, python_lines
 
 _HERE = Path(__file__).parent

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .names import FORMULA
-from .text import one_line
+from lmrbench_data.base.names import FORMULA
+from lmrbench_data.base.text import one_line
 
 #: The header and the rows.
 Table = tuple[list[str], list[list[str]]]
