@@ -79,7 +79,9 @@ def _response_tokens(events: Events) -> Tokens | None:
         answer = read_amount(usage, "output_tokens")
         if question is not None and answer is not None:
             cached = read_amount(usage, "input_tokens_details", "cached_tokens") or 0
-            return Tokens(question, answer, min(cached, question))
+            written = read_amount(usage, "input_tokens_details", "cache_write_tokens") or 0
+            cached = min(cached, question)
+            return Tokens(question, answer, cached, min(written, question - cached))
     return None
 
 

@@ -412,7 +412,7 @@ def test_agent_image_depends_on_the_task_image() -> None:
     assert one.tag.startswith("lmrbench/openhands:")
     assert one.tag != other.tag
     assert b"ARG ENVIRONMENT=lmrbench/a:1\n" in one.context()
-    with pytest.raises(InputError, match="known: mini-swe-agent, openhands"):
+    with pytest.raises(InputError, match="known: claude-code, codex, mini-swe-agent, openhands"):
         agent_image("nobody", "lmrbench/a:1")
 
 

@@ -18,7 +18,7 @@ from lmrbench_evaluate.sandbox.images import build_image, ensure_image, image_id
 
 _FOLDERS = Path(__file__).with_name("images")
 #: Disk space that an agent adds to the task's image, measured.
-DISK_MB = {"mini-swe-agent": 300, "openhands": 500}
+DISK_MB = {"claude-code": 250, "codex": 400, "mini-swe-agent": 300, "openhands": 500}
 _log = logging.getLogger(__name__)
 
 

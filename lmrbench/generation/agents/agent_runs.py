@@ -25,9 +25,9 @@ from lmrbench_evaluate.sandbox.zygote import WORK
 
 from ..answer_log import AnswerLog, AnswerSummary, model_name
 from ..settings import AgentSettings
-from ..workspace import with_cpu_budget, workspace_files
+from ..workspace import TASK, with_cpu_budget, workspace_files
 from .base import TIME_LIMIT, Agent, Job
-from .box import CPU_LIMIT, Box, CpuMeter, open_box
+from .box import CPU_LIMIT, CpuMeter, open_box
 from .command import CommandAgent
 from .installed import PROGRAMS, InstalledAgent
 from .leftovers import take_leftovers
@@ -167,15 +167,20 @@ class _AgentRun:
         opened = open_box(self.sandbox, self._images[row["docker_image"]], self.settings.timeout_s)
         with contextlib.closing(relay), opened as box:
             budget_s = self.settings.cpu_budget or row.get("cpu_budget_s")
-            box.put(WORK, self._workspace(row, budget_s))
+            files = self._workspace(row, budget_s)
+            box.put(WORK, files)
             meter = CpuMeter(box, budget_s, lambda: relay.fatal)
-            ending = self._work(box, relay, meter, records)
+            deadline = time.monotonic() + self.settings.timeout_s
+            task = files[TASK].data.decode()
+            work = Job(box, relay, task, records, self.settings.max_steps, deadline)
+            ending = self._work(work, meter)
             answer = take_leftovers(box, read_archive(row["repo_archive"]), records / RECORDS)
         metadata = {
             "request": self.request,
             **relay.usage.as_metadata(),
             "duration_s": round(time.monotonic() - started, 3),
             **meter.as_metadata(),
+            "effort": relay.effort,
             "exit_status": ending,
             "image": self._images[row["docker_image"]],
             "answered_at": now(),
@@ -188,16 +193,16 @@ class _AgentRun:
             row = with_cpu_budget(row, budget_s)
         return workspace_files(row, track=self.settings.track)
 
-    def _work(self, box: Box, relay: Relay, meter: CpuMeter, records: Path) -> str:
+    def _work(self, work: Job, meter: CpuMeter) -> str:
         """Have the agent work in a box; return how it ended.
 
         Raises:
             InfraError: what the agent leaves is not an answer of the model.
         """
-        deadline = time.monotonic() + self.settings.timeout_s
+        relay = work.relay
         with meter.running():
-            ending = self.agent.work(Job(box, relay, records, self.settings.max_steps, deadline))
-            box.stop()
+            ending = self.agent.work(work)
+            work.box.stop()
         relay.close()
         if self._called_off.is_set():
             raise InfraError("called off")

@@ -69,7 +69,7 @@ def _split(command: str) -> list[str]:
     except ValueError as error:
         raise ArgumentError("agent", f"{command!r} is not a command ({error})") from None
     if not words:
-        example = "use mini-swe-agent, openhands, or a command, for example 'python a.py'"
+        example = "use codex, mini-swe-agent, or a command, for example 'python a.py'"
         raise ArgumentError("agent", f"is empty; {example}")
     return words
 

@@ -37,6 +37,9 @@ _RESPONSES = (
     "'reasoning_effort=\"none\"', else choose another model, or codex, which asks for /v1/responses"
 )
 _JSON = "application/json"
+#: Parameters of thinking, which clients choose themselves.
+_EFFORT = ("reasoning", "reasoning_effort", "thinking", "output_config", "verbosity")
+_MAX_EFFORT = 500
 
 
 class HttpAnswer(NamedTuple):
@@ -73,6 +76,8 @@ class Relay:
         """The reason why no request of the run will be answered; empty if some may be."""
         self.complaint = ""
         """The reason why the last request was wrong; empty if there was none."""
+        self.effort: dict[str, Any] = {}
+        """The parameters of thinking in the last request."""
         self._has_answer = False
         self._budget = budget
         self._max_steps = max_steps
@@ -170,10 +175,19 @@ class Relay:
     ) -> HttpAnswer:
         """Ask the server within all limits."""
         self._pending += 1
+        request = {**request, **self._body}
+        self._note_effort(request)
         try:
-            return await self._ask(dialect, {**request, **self._body}, headers)
+            return await self._ask(dialect, request, headers)
         finally:
             self._pending -= 1
+
+    def _note_effort(self, request: Request) -> None:
+        """Note how much thinking a request asks for, so that the row can say it."""
+        self.effort = {}
+        for name in _EFFORT:
+            if name in request and len(json.dumps(request[name])) <= _MAX_EFFORT:
+                self.effort[name] = request[name]
 
     def _obstacle(self) -> str:
         """Return why a request that is under way may not be sent; empty if it may be."""

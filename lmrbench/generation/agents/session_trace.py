@@ -1,0 +1,188 @@
+"""Sessions of agents as traces that the Hub's viewer shows: one format for all agents.
+
+A trace is JSON lines: first `{"type": "session", ...}`, then messages with their tool calls and
+results. Records of an agent that is not known here hold no message.
+"""
+
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lmrbench_data.base.files import read_regular
+from lmrbench_data.base.jsonl import parse_row
+from lmrbench_data.chat.refusals import get
+
+#: The trace of a session, beside the agent's own records.
+SESSION = "session.jsonl"
+#: Largest file that is read as the record of a session.
+MAX_BYTES = 64 * 1024 * 1024
+
+Message = dict[str, Any]
+Record = Mapping[str, Any]
+
+
+def write_session(records: Path, harness: str, model: str, task: str) -> None:
+    """Write the trace of a session beside its records.
+
+    Args:
+        task: the first message, which some agents do not record.
+    """
+    name = records.parent.name
+    lines: list[Message] = [{"type": "session", "harness": harness, "id": name, "name": name}]
+    messages = list(messages_of(read_records(records)))
+    if not any(message["role"] == "user" for message in messages):
+        messages.insert(0, _message("user", task))
+    for message in messages:
+        if message["role"] == "assistant":
+            message["model"] = model
+        lines.append({"type": "message", "message": message})
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    records.with_name(SESSION).write_text(text, encoding="utf-8")
+
+
+def read_session(folder: Path) -> Iterator[Message]:
+    """Yield the messages of the session in a folder: of its trace, else of an agent's records."""
+    trace = folder / SESSION
+    paths = [trace]
+    if not trace.is_file():
+        paths = sorted([*folder.rglob("*.json"), *folder.rglob("*.jsonl")])
+    for path in paths:
+        yield from messages_of(read_records(path))
+
+
+def read_records(path: Path) -> Iterator[Record]:
+    """Yield the JSON objects of a file; the line at which an agent was killed is none."""
+    try:
+        data = read_regular(path, MAX_BYTES)
+    except OSError:
+        return
+    texts = data.split(b"\n") if path.suffix == ".jsonl" else [data]
+    for text in texts:
+        value = parse_row(text, {})
+        if value is not None:
+            yield value
+
+
+def messages_of(records: Iterable[Record]) -> Iterator[Message]:
+    """Yield the messages of an agent's records."""
+    for record in records:
+        kind = record.get("type")
+        if isinstance(record.get("messages"), list):
+            for message in record["messages"]:
+                yield from _of_mini(message)
+        elif "kind" in record and "source" in record:
+            yield from _of_openhands(record)
+        elif kind == "item.completed":
+            yield from _of_codex(record.get("item"))
+        elif kind in ("assistant", "user"):
+            yield from _of_claude(record)
+        elif kind == "message" and get(record, "message", "role"):
+            yield dict(record["message"])
+
+
+def _message(
+    role: str, content: Any = "", calls: Iterable[Message] = (), reasoning: Any = ""
+) -> Message:
+    message: Message = {"role": role, "content": _text(content)}
+    if reasoning:
+        message["reasoningContent"] = _text(reasoning)
+    calls = list(calls)
+    if calls:
+        message["toolCalls"] = calls
+    return message
+
+
+def _result(content: Any, call: Any) -> Message:
+    return {**_message("tool", content), "toolCallId": str(call or "")}
+
+
+def _call(identity: Any, name: Any, arguments: Any) -> Message:
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments)
+    return {"id": str(identity or ""), "function": {"name": str(name), "arguments": arguments}}
+
+
+def _text(content: Any) -> str:
+    """Return content as text: a string, or the texts of a list of parts."""
+    if isinstance(content, list):
+        return "".join(str(get(part, "text") or "") for part in content)
+    return "" if content is None else str(content)
+
+
+def _of_mini(message: Any) -> Iterator[Message]:
+    """Yield a message of mini-swe-agent; its actions are commands for one tool."""
+    role = get(message, "role")
+    if not isinstance(role, str):
+        return
+    content = message.get("content")
+    if role == "tool":
+        yield _result(content, message.get("tool_call_id"))
+        return
+    calls = []
+    for action in get(message, "extra", "actions") or ():
+        if isinstance(get(action, "command"), str):
+            arguments = {"command": action["command"]}
+            calls.append(_call(action.get("tool_call_id"), "bash", arguments))
+    yield _message(role, content, calls, get(message, "reasoning_content"))
+
+
+def _of_openhands(event: Record) -> Iterator[Message]:
+    """Yield an event of OpenHands, if it is a message, an action of the agent, or a result."""
+    kind = event["kind"]
+    call = event.get("tool_call_id") or event.get("id")
+    action = event.get("action")
+    if kind == "MessageEvent":
+        role = "assistant" if event["source"] == "agent" else "user"
+        yield _message(role, get(event, "llm_message", "content"))
+    elif kind == "ObservationEvent":
+        yield _result(get(event, "observation", "content"), call)
+    elif event["source"] == "agent" and isinstance(action, dict):  # no tool understood others
+        calls = [_call(call, event.get("tool_name") or action.get("kind"), action)]
+        yield _message("assistant", event.get("thought"), calls, event.get("reasoning_content"))
+
+
+def _of_codex(item: Any) -> Iterator[Message]:
+    """Yield an item of Codex's events: what it says, thinks, or does with a result."""
+    kind = get(item, "type")
+    if kind == "agent_message":
+        yield _message("assistant", item.get("text"))
+    elif kind == "reasoning":
+        yield _message("assistant", reasoning=item.get("text"))
+    elif kind == "command_execution":
+        identity = item.get("id")
+        command = {"command": _inner_command(str(item.get("command")))}
+        yield _message("assistant", calls=[_call(identity, "shell", command)])
+        yield _result(item.get("aggregated_output"), identity)
+    elif kind == "file_change":
+        changes = {"changes": item.get("changes")}
+        yield _message("assistant", calls=[_call(item.get("id"), "apply_patch", changes)])
+        yield _result(item.get("status"), item.get("id"))
+
+
+def _inner_command(command: str) -> str:
+    """Return the command that Codex has a shell run, without the shell."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    is_shell = len(words) == 3 and words[1] in ("-c", "-lc")
+    return words[2] if is_shell else command
+
+
+def _of_claude(record: Record) -> Iterator[Message]:
+    """Yield a record of Claude Code, which holds one block of a message or a few."""
+    content = get(record, "message", "content")
+    blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    results = [block for block in blocks if get(block, "type") == "tool_result"]
+    for block in results:
+        yield _result(block.get("content"), block.get("tool_use_id"))
+    if results:
+        return
+    calls = []
+    for block in blocks:
+        if get(block, "type") == "tool_use":
+            calls.append(_call(block.get("id"), block.get("name"), block.get("input")))
+    thoughts = [get(block, "thinking") for block in blocks if get(block, "thinking")]
+    yield _message(str(record["type"]), blocks, calls, "\n".join(map(str, thoughts)))
