@@ -1,5 +1,6 @@
 """A scripted model behind all dialects: requests as agents send them, answers as servers do, whole or as streams."""
 
+import itertools
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -9,8 +10,9 @@ from support.openai_server import Reply, completion
 
 #: The tokens that each answer reports: of 1000 sent, 600 were cached and, in messages, 100 put into the cache.
 SENT, CACHED, WRITTEN, ANSWERED = 1000, 600, 100, 50
+_numbers = itertools.count(1)
 EVENT_STREAM = {"Content-Type": "text/event-stream"}
-_MESSAGE = {"id": "msg_1", "type": "message", "role": "assistant", "model": "served", "stop_sequence": None}
+_MESSAGE = {"type": "message", "role": "assistant", "model": "served", "stop_sequence": None}
 
 
 def stream(events: Iterable[Any]) -> Reply:
@@ -58,7 +60,8 @@ MESSAGE_USAGE = {
 
 def message(*content: dict[str, Any], reason: str = "end_turn", usage: Any = MESSAGE_USAGE) -> dict[str, Any]:
     """Return the body of a message."""
-    return {**_MESSAGE, "content": list(content), "stop_reason": reason, "usage": usage}
+    identity = f"msg_{next(_numbers)}"
+    return {**_MESSAGE, "id": identity, "content": list(content), "stop_reason": reason, "usage": usage}
 
 
 def message_events(body: dict[str, Any]) -> list[dict[str, Any]]:

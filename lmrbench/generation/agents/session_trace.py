@@ -67,6 +67,31 @@ def read_records(path: Path) -> Iterator[Record]:
 
 def messages_of(records: Iterable[Record]) -> Iterator[Message]:
     """Yield the messages of an agent's records."""
+    last: Message = {}
+    for message in _parts(records):
+        if last and message.get("id") and message.get("id") == last.get("id"):
+            _join(last, message)
+            continue
+        if last:
+            yield _without_id(last)
+        last = message
+    if last:
+        yield _without_id(last)
+
+
+def _join(first: Message, second: Message) -> None:
+    """Add a part of a message to the parts before it."""
+    for name in ("content", "reasoningContent", "toolCalls"):
+        if name in second:
+            first[name] = first[name] + second[name] if name in first else second[name]
+
+
+def _without_id(message: Message) -> Message:
+    return {name: value for name, value in message.items() if name != "id"}
+
+
+def _parts(records: Iterable[Record]) -> Iterator[Message]:
+    """Yield messages, or parts of them, which have the same id."""
     for record in records:
         kind = record.get("type")
         if isinstance(record.get("messages"), list):
@@ -79,7 +104,7 @@ def messages_of(records: Iterable[Record]) -> Iterator[Message]:
         elif kind in ("assistant", "user"):
             yield from _of_claude(record)
         elif kind == "message" and get(record, "message", "role"):
-            yield dict(record["message"])
+            yield _without_id(record["message"])
 
 
 def _message(
@@ -172,7 +197,9 @@ def _inner_command(command: str) -> str:
 
 
 def _of_claude(record: Record) -> Iterator[Message]:
-    """Yield a record of Claude Code, which holds one block of a message or a few."""
+    """Yield a record of Claude Code: results of tools, or a part of a message."""
+    if get(record, "message", "model") == "<synthetic>":  # its own words about an error
+        return
     content = get(record, "message", "content")
     blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
     results = [block for block in blocks if get(block, "type") == "tool_result"]
@@ -185,4 +212,5 @@ def _of_claude(record: Record) -> Iterator[Message]:
         if get(block, "type") == "tool_use":
             calls.append(_call(block.get("id"), block.get("name"), block.get("input")))
     thoughts = [get(block, "thinking") for block in blocks if get(block, "thinking")]
-    yield _message(str(record["type"]), blocks, calls, "\n".join(map(str, thoughts)))
+    part = _message(str(record["type"]), blocks, calls, "\n".join(map(str, thoughts)))
+    yield {**part, "id": get(record, "message", "id")}
