@@ -100,20 +100,26 @@ RESPONSES = AnswerForm(
 
 def _message_tokens(events: Events) -> Tokens | None:
     """Read the usage of a message, or of its stream: at its start, and as totals near its end."""
-    usage: dict[str, Any] = {}
-    is_whole = False
-    for event in events:
-        is_whole = is_whole or get(event, "type") in ("message", "message_delta")
-        for stated in (get(event, "message", "usage"), get(event, "usage")):
-            if isinstance(stated, dict):
-                usage |= {name: value for name, value in stated.items() if value is not None}
+    if not any(get(event, "type") in ("message", "message_delta") for event in events):
+        return None  # the number at the start of a stream is not that of the whole answer
+    usage = _joined_usage(events)
     fresh = read_amount(usage, "input_tokens")
     answer = read_amount(usage, "output_tokens")
-    if not is_whole or fresh is None or answer is None:
+    if fresh is None or answer is None:
         return None
     cached = read_amount(usage, "cache_read_input_tokens") or 0
     written = read_amount(usage, "cache_creation_input_tokens") or 0
     return Tokens(fresh + cached + written, answer, cached, written)
+
+
+def _joined_usage(events: Events) -> dict[str, Any]:
+    """Return the last statement of each number of tokens."""
+    usage: dict[str, Any] = {}
+    for event in events:
+        for stated in (get(event, "message", "usage"), get(event, "usage")):
+            if isinstance(stated, dict):
+                usage |= {name: value for name, value in stated.items() if value is not None}
+    return usage
 
 
 MESSAGES = AnswerForm(

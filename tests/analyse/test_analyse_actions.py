@@ -184,6 +184,7 @@ def test_trace_has_the_form_that_the_hub_shows(tmp_path: Path) -> None:
 def test_strange_records_of_a_stranger_are_no_messages(tmp_path: Path) -> None:
     call = {"function": {"name": ["x"], "arguments": "no JSON"}}
     strange = [
+        {"messages": [{"role": "assistant", "extra": {"actions": 5}}]},
         {"messages": [None, 1, {"role": 5}, {"role": "assistant", "extra": {"actions": [{"command": 1}, "x"]}}]},
         {"type": "item.completed", "item": "x"},
         {"type": "assistant", "message": 5},
@@ -191,7 +192,7 @@ def test_strange_records_of_a_stranger_are_no_messages(tmp_path: Path) -> None:
         {"kind": "ActionEvent", "source": "agent", "action": {"kind": 5}, "tool_name": 7},
     ]
     (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, strange)))
-    assert count_actions(tmp_path) == Counter({"message": 2, EXCLUDED: 3})
+    assert count_actions(tmp_path) == Counter({"message": 3, EXCLUDED: 3})
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------

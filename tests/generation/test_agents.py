@@ -472,6 +472,19 @@ def test_client_at_a_limit_ends_and_its_answer_counts(
 @pytest.mark.agents
 @pytest.mark.nightly
 @pytest.mark.docker
+def test_mini_swe_agent_with_a_model_that_takes_responses_only(
+    run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox
+) -> None:
+    server.judge = turns("responses", [*map(bash, (READ, EDIT, DONE))], "It is written.")
+    _, [row] = run(agent=built("mini-swe-agent", toy_row), model="gpt-5.1-codex")
+    assert {request.path for request in server.requests} == {"/v1/responses"}
+    assert (row["metadata"]["exit_status"], row["metadata"]["steps"]) == ("finished", 3)
+    assert solved(toy_row, row["model_patch"], local_sandbox)
+
+
+@pytest.mark.agents
+@pytest.mark.nightly
+@pytest.mark.docker
 def test_client_shortens_a_history_that_is_too_long(run: Any, server: Server, toy_row: Any) -> None:
     """Claude Code has the model sum it up, and goes on; Codex ends."""
     dialect, tools = CLIENTS["claude-code"]

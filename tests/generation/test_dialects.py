@@ -76,7 +76,7 @@ def test_budget_for_thinking_stays_below_the_limit(server: Server, limit: int, t
     assert ask_relay(relay, MESSAGES, max_tokens=32_000, thinking=asked).status == 200
     sent = server.requests[0].body["thinking"]
     assert sent == ({"type": "enabled", "budget_tokens": thinking} if thinking else {"type": "disabled"})
-    assert relay.effort == {"thinking": asked}
+    assert relay.usage.effort == {"thinking": asked}
 
 
 @pytest.mark.parametrize("status", [429, 503, 529])
@@ -198,7 +198,7 @@ def test_request_of_codex_is_relayed(server: Server) -> None:
     text = {"type": "input_text", "text": "[input_image: only text reaches the model]"}
     items[-1]["output"][0] = text
     assert sent["input"] == items
-    assert relay.effort == {"reasoning": {"effort": "high"}}
+    assert relay.usage.effort == {"reasoning": {"effort": "high"}}
     ask_relay(relay, CHAT, prompt_cache_key="k")
     assert server.requests[1].body["prompt_cache_key"] == "k"
 

@@ -33,7 +33,9 @@ RESPONSE_USAGE = {
 
 def response(*output: dict[str, Any], usage: Any = RESPONSE_USAGE) -> dict[str, Any]:
     """Return the body of a response."""
-    return {"id": "r_1", "object": "response", "status": "completed", "output": list(output), "usage": usage}
+    facts = {"id": "r_1", "object": "response", "created_at": 0, "model": "served", "status": "completed"}
+    settings = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "error": None}
+    return {**facts, **settings, "output": list(output), "usage": usage}
 
 
 def said(text: str) -> dict[str, Any]:
@@ -118,12 +120,14 @@ def turns(dialect: str, calls: Sequence[tuple[str, dict[str, Any]]], last: str) 
     def say(request: Any) -> Reply:
         number = _results(request.body)
         if dialect == "responses":
-            return stream(response_events(response(_call_item(number, calls) if number < len(calls) else said(last))))
-        if number >= len(calls):
-            return stream(message_events(message({"type": "text", "text": last})))
-        name, arguments = calls[number]
-        block = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": arguments}
-        return stream(message_events(message(block, reason="tool_use")))
+            body = response(_call_item(number, calls) if number < len(calls) else said(last))
+        elif number >= len(calls):
+            body = message({"type": "text", "text": last})
+        else:
+            name, arguments = calls[number]
+            block = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": arguments}
+            body = message(block, reason="tool_use")
+        return stream(NEW[dialect].events(body)) if request.body.get("stream") else Reply(body=body)
 
     return say
 

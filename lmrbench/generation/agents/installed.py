@@ -33,6 +33,12 @@ class Program:
     settings: tuple[str, ...] = ()
     """More files, which it finds beside it."""
 
+    def files(self) -> dict[str, File]:
+        """Return the files that the box needs."""
+        folder = Path(__file__).parent
+        names = (self.file, *self.settings)
+        return {name: File((folder / name).read_bytes()) for name in names}
+
 
 #: Agent → its program.
 PROGRAMS = {
@@ -59,8 +65,7 @@ class InstalledAgent(Agent):
         Its records become trajectory.jsonl, the same as a trace session.jsonl, its log output.log.
         """
         program = PROGRAMS[self.name]
-        files = {name: _read(name) for name in (program.file, *program.settings)}
-        job.box.put(AGENT, files, owner=0)
+        job.box.put(AGENT, program.files(), owner=0)
         options = {"model": job.relay.model, "base_url": URL, "max_steps": job.max_steps}
         command = [program.python, "-I", f"{AGENT}/{program.file}", json.dumps(options)]
         path = job.trajectory / TRAJECTORY
@@ -70,7 +75,3 @@ class InstalledAgent(Agent):
         finally:
             write_session(path, self.name, job.relay.model, job.task)
         return TIME_LIMIT if status is None else _ENDINGS.get(status, f"exit {status}")
-
-
-def _read(name: str) -> File:
-    return File(Path(__file__).with_name(name).read_bytes())

@@ -76,8 +76,6 @@ class Relay:
         """The reason why no request of the run will be answered; empty if some may be."""
         self.complaint = ""
         """The reason why the last request was wrong; empty if there was none."""
-        self.effort: dict[str, Any] = {}
-        """The parameters of thinking in the last request."""
         self._has_answer = False
         self._budget = budget
         self._max_steps = max_steps
@@ -184,10 +182,10 @@ class Relay:
 
     def _note_effort(self, request: Request) -> None:
         """Note how much thinking a request asks for, so that the row can say it."""
-        self.effort = {}
+        self.usage.effort = {}
         for name in _EFFORT:
             if name in request and len(json.dumps(request[name])) <= _MAX_EFFORT:
-                self.effort[name] = request[name]
+                self.usage.effort[name] = request[name]
 
     def _obstacle(self) -> str:
         """Return why a request that is under way may not be sent; empty if it may be."""
@@ -206,8 +204,7 @@ class Relay:
         self, dialect: Dialect, request: Request, headers: Mapping[str, str]
     ) -> HttpAnswer:
         """Send a request, again if that may help, and count its answer."""
-        repeats = _REPEATS
-        waits = 0
+        tries = 0
         while True:
             obstacle = self._obstacle()
             if obstacle:
@@ -222,18 +219,24 @@ class Relay:
                 self.usage.bill(reply.tokens)
             if not reply.problem:
                 return self._take(dialect, reply, body)
-            cause = self._rules.cause(reply)
-            if self._is_old_limit_expected(dialect, reply):
-                self._limit_number = 1
-            elif cause is None and _is_busy(dialect, reply):
-                self._miss(reply.status, self._reason(reply, cause))
-                await asyncio.sleep(reply.pause_s(waits))
-                waits += 1
-            elif cause is Cause.UNKNOWN and repeats and not reply.is_billed:
-                await asyncio.sleep(_PAUSE_S)
-                repeats -= 1
-            else:
-                return await self._refuse(dialect, reply, cause)
+            pause_s = self._pause_s(dialect, reply, tries)
+            if pause_s is None:
+                return await self._refuse(dialect, reply)
+            await asyncio.sleep(pause_s)
+            tries += 1
+
+    def _pause_s(self, dialect: Dialect, reply: Reply, tries: int) -> float | None:
+        """Return the seconds before a request is sent again; None if it is refused."""
+        cause = self._rules.cause(reply)
+        if self._is_old_limit_expected(dialect, reply):
+            self._limit_number = 1
+            return 0.0
+        if cause is None and _is_busy(dialect, reply):
+            self._miss(reply.status, self._reason(reply))
+            return reply.pause_s(tries)
+        if cause is Cause.UNKNOWN and tries < _REPEATS and not reply.is_billed:
+            return _PAUSE_S
+        return None
 
     def _limit_name(self, dialect: Dialect) -> str:
         return dialect.limits[min(self._limit_number, len(dialect.limits) - 1)]
@@ -256,10 +259,11 @@ class Relay:
         limit = min(limits)
         return dialect.fit({**sent, self._limit_name(dialect): limit}, limit)
 
-    async def _refuse(self, dialect: Dialect, reply: Reply, cause: Cause | None) -> HttpAnswer:
+    async def _refuse(self, dialect: Dialect, reply: Reply) -> HttpAnswer:
         """Return what the agent is told of a refusal."""
         if not reply.status:
             return self._miss(502, f"the server does not answer ({reply.problem})")
+        cause = self._rules.cause(reply)
         failure = self._rules.failure(reply, cause)
         reason = str(failure)
         if dialect is CHAT and "/responses" in reply.refusal.text:
@@ -268,7 +272,7 @@ class Relay:
             self.fatal = reason
         elif cause is None:
             retry_after = one_line(reply.response.headers.get("Retry-After", ""))[:40]
-            return self._miss(reply.status, self._reason(reply, cause), retry_after)
+            return self._miss(reply.status, self._reason(reply), retry_after)
         self.failure = ""
         self.complaint = reason
         if cause is Cause.LENGTH:
@@ -277,8 +281,8 @@ class Relay:
             return _refusal(400, "A content filter refused this request.", "content_filter")
         return _refusal(reply.status, f"The server refused this request ({reply.status}).")
 
-    def _reason(self, reply: Reply, cause: Cause | None) -> str:
-        return f"the server says {self._rules.failure(reply, cause)}"
+    def _reason(self, reply: Reply) -> str:
+        return f"the server says {self._rules.failure(reply, self._rules.cause(reply))}"
 
     async def _is_refused_for_good(self, dialect: Dialect) -> bool:
         """Ask what no agent wrote.

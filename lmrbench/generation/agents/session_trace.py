@@ -30,16 +30,16 @@ def write_session(records: Path, harness: str, model: str, task: str) -> None:
         task: the first message, which some agents do not record.
     """
     name = records.parent.name
-    lines: list[Message] = [{"type": "session", "harness": harness, "id": name, "name": name}]
     messages = list(messages_of(read_records(records)))
     if not any(message["role"] == "user" for message in messages):
         messages.insert(0, _message("user", task))
-    for message in messages:
-        if message["role"] == "assistant":
-            message["model"] = model
-        lines.append({"type": "message", "message": message})
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    records.with_name(SESSION).write_text(text, encoding="utf-8")
+    with records.with_name(SESSION).open("w", encoding="utf-8") as file:
+        first = {"type": "session", "harness": harness, "id": name, "name": name}
+        file.write(json.dumps(first) + "\n")
+        for message in messages:
+            if message["role"] == "assistant":
+                message["model"] = model
+            file.write(json.dumps({"type": "message", "message": message}) + "\n")
 
 
 def read_session(folder: Path) -> Iterator[Message]:
@@ -137,20 +137,26 @@ def _text(content: Any) -> str:
 
 
 def _of_mini(message: Any) -> Iterator[Message]:
-    """Yield a message of mini-swe-agent; its actions are commands for one tool."""
+    """Yield a message of mini-swe-agent."""
     role = get(message, "role")
-    if not isinstance(role, str):
-        return
-    content = message.get("content")
     if role == "tool":
-        yield _result(content, message.get("tool_call_id"))
-        return
+        yield _result(message.get("content"), message.get("tool_call_id"))
+    elif isinstance(role, str):
+        reasoning = message.get("reasoning_content")
+        yield _message(role, message.get("content"), _mini_calls(message), reasoning)
+
+
+def _mini_calls(message: Any) -> list[Message]:
+    """Return the actions of a message, which are commands for one tool."""
+    actions = get(message, "extra", "actions")
+    if not isinstance(actions, list):
+        return []
     calls = []
-    for action in get(message, "extra", "actions") or ():
-        if isinstance(get(action, "command"), str):
-            arguments = {"command": action["command"]}
-            calls.append(_call(action.get("tool_call_id"), "bash", arguments))
-    yield _message(role, content, calls, get(message, "reasoning_content"))
+    for action in actions:
+        command = get(action, "command")
+        if isinstance(command, str):
+            calls.append(_call(action.get("tool_call_id"), "bash", {"command": command}))
+    return calls
 
 
 def _of_openhands(event: Record) -> Iterator[Message]:
@@ -198,19 +204,23 @@ def _inner_command(command: str) -> str:
 
 def _of_claude(record: Record) -> Iterator[Message]:
     """Yield a record of Claude Code: results of tools, or a part of a message."""
-    if get(record, "message", "model") == "<synthetic>":  # its own words about an error
+    message = record.get("message")
+    if get(message, "model") == "<synthetic>":  # its own words about an error
         return
-    content = get(record, "message", "content")
+    content = get(message, "content")
     blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
     results = [block for block in blocks if get(block, "type") == "tool_result"]
     for block in results:
         yield _result(block.get("content"), block.get("tool_use_id"))
-    if results:
-        return
-    calls = []
-    for block in blocks:
-        if get(block, "type") == "tool_use":
-            calls.append(_call(block.get("id"), block.get("name"), block.get("input")))
-    thoughts = [get(block, "thinking") for block in blocks if get(block, "thinking")]
-    part = _message(str(record["type"]), blocks, calls, "\n".join(map(str, thoughts)))
-    yield {**part, "id": get(record, "message", "id")}
+    if not results:
+        part = _message(str(record["type"]), blocks, _claude_calls(blocks), _thoughts(blocks))
+        yield {**part, "id": get(message, "id")}
+
+
+def _claude_calls(blocks: Iterable[Any]) -> list[Message]:
+    calls = [block for block in blocks if get(block, "type") == "tool_use"]
+    return [_call(block.get("id"), block.get("name"), block.get("input")) for block in calls]
+
+
+def _thoughts(blocks: Iterable[Any]) -> str:
+    return "".join(str(get(block, "thinking") or "") for block in blocks)

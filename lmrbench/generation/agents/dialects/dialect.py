@@ -65,10 +65,9 @@ class Dialect:
         request = _parse(body)
         if request.get("model") != model:
             raise NotAllowedError(ONE_ANSWER.format(model))
-        sent = {}
-        for name, value in request.items():
-            if value is not None and name not in self.left_out:
-                sent[name] = value
+        sent = {name: value for name, value in request.items() if value is not None}
+        for name in self.left_out:
+            sent.pop(name, None)
         unknown = sent.keys() - self.relayed
         if unknown:
             raise NotAllowedError(f"{min(unknown)[:60]!r} is not relayed; leave it out")
