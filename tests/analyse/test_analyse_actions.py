@@ -191,7 +191,9 @@ def test_strange_records_of_a_stranger_are_no_messages(tmp_path: Path) -> None:
         {"type": "message", "message": {"role": "assistant", "toolCalls": [call, 5]}},
         {"kind": "ActionEvent", "source": "agent", "action": {"kind": 5}, "tool_name": 7},
     ]
-    (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, strange)))
+    deep = '{"type": "message", "message": ' + '{"role": ' * 2000
+    (tmp_path / "x.jsonl").write_text("\n".join([deep, *map(json.dumps, strange)]))
+    write_session(tmp_path / "x.jsonl", "some-agent", "m", "# Task")
     assert count_actions(tmp_path) == Counter({"message": 3, EXCLUDED: 3})
 
 

@@ -55,6 +55,8 @@ class CommandAgent(Agent):
         environment = {
             "OPENAI_BASE_URL": URL,
             "OPENAI_API_KEY": "none-needed",
+            "ANTHROPIC_BASE_URL": URL.removesuffix("/v1"),
+            "ANTHROPIC_API_KEY": "none-needed",
             "LMRBENCH_MODEL": job.relay.model,
             "PYTHONUNBUFFERED": "1",
         }

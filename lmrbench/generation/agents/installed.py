@@ -1,6 +1,7 @@
 """Agents that others wrote: each lives inside the box, in its own image, beside the relay."""
 
 import json
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from .session_trace import write_session
 
 #: The agent's own records, one JSON object per line.
 TRAJECTORY = "trajectory.jsonl"
+_log = logging.getLogger(__name__)
 _OUTPUT_BYTES = 64 * 2**20
 #: The exit status of a program → how it ended.
 _ENDINGS = {0: "finished", 1: "error", 3: "stuck", 4: STEP_LIMIT, 5: "error"}
@@ -73,5 +75,12 @@ class InstalledAgent(Agent):
             with path.open("wb", buffering=0) as records:
                 status = job.execute(self.name, command, output_bytes=_OUTPUT_BYTES, stdout=records)
         finally:
-            write_session(path, self.name, job.relay.model, job.task)
+            self._trace(path, job)
         return TIME_LIMIT if status is None else _ENDINGS.get(status, f"exit {status}")
+
+    def _trace(self, records: Path, job: Job) -> None:
+        """Write the trace of a session; records that an agent forged cannot end the run."""
+        try:
+            write_session(records, self.name, job.relay.model, job.task)
+        except Exception:
+            _log.warning("%s: no trace can be made of the records", records, exc_info=True)
