@@ -208,7 +208,8 @@ def test_request_of_claude_code_is_relayed(server: Server) -> None:
     hour = {"type": "ephemeral", "ttl": "1h"}
     minutes = {"type": "ephemeral"}
     call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "x.png"}}
-    result = {"type": "tool_result", "tool_use_id": "t1", "content": [SHOWN], "cache_control": hour}
+    shown = [SHOWN, {"type": "text", "text": "y", "cache_control": hour}]
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": "t1", "content": shown, "cache_control": hour}
     messages: list[dict[str, Any]] = [
         {"role": "user", "content": "x"},
         {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm", "signature": "c2VhbGVk"}, call]},
@@ -225,9 +226,9 @@ def test_request_of_claude_code_is_relayed(server: Server) -> None:
     )
     assert answer.status == 200
     [request] = server.requests
-    for place in (result, tool, system[0]):
+    for place in (result, tool, system[0], shown[1]):
         place["cache_control"] = minutes
-    result["content"] = [{"type": "text", "text": "[image: only text reaches the model]"}]
+    shown[0] = {"type": "text", "text": "[image: only text reaches the model]"}
     assert request.body == {"model": relay.model, "messages": messages, **more}
     assert request.headers["anthropic-beta"] == "claude-code-20250219,effort-2025-11-24"
     assert request.headers["anthropic-version"] == "2023-06-01"

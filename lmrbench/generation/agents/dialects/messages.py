@@ -1,6 +1,7 @@
 """Anthropic's messages, which Claude Code asks for: what an agent may ask in them."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from lmrbench_data.chat import answer_forms
@@ -11,6 +12,7 @@ from .dialect import PROBE, Dialect, NotAllowedError, Request, kind_of, objects,
 _ROLES = ("user", "assistant", "system")
 #: Blocks of content; those of the server's own tools are not relayed.
 _BLOCKS = ("text", "tool_use", "tool_result", "thinking", "redacted_thinking")
+_IN_RESULTS = ("text",)
 #: Tools that run on the agent's side; all others run at the server, and cost money.
 _TOOLS = (None, "custom")
 _CHOICES = ("auto", "any", "tool", "none")
@@ -48,16 +50,16 @@ def _message(message: Any) -> Request:
     return {**message, "content": _blocks(message.get("content"))}
 
 
-def _blocks(content: Any) -> Any:
+def _blocks(content: Any, kinds: Sequence[str] = _BLOCKS) -> Any:
     """Return content to send on, with that of tools' results."""
-    blocks = text_parts(content, _BLOCKS, "text")
+    blocks = text_parts(content, kinds, "text")
     if not isinstance(blocks, list):
         return blocks
     sent = []
     for block in blocks:
         block = _cached_briefly(block)
         if block["type"] == "tool_result":
-            block["content"] = text_parts(block.get("content"), ("text",), "text")
+            block["content"] = _blocks(block.get("content"), _IN_RESULTS)
         sent.append(block)
     return sent
 
