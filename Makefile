@@ -58,11 +58,13 @@ test-minimum:
 test-all: lint
 	LMRBENCH_IN_DEPTH=1 $(PYTEST)
 
-# Real third-party tools: mini-swe-agent, OpenHands and Harbor in images of their own, Inspect and TRL.
+# Real third-party tools: agents and Harbor in images of their own, Inspect and TRL.
 # These tests fail here if a tool is missing; elsewhere they are skipped.
 test-agents: $(VENV)/dev.installed $(VENV)/agents.installed
 	$(BIN)/lmrbench images build --agent mini-swe-agent
 	$(BIN)/lmrbench images build --agent openhands
+	$(BIN)/lmrbench images build --agent codex
+	$(BIN)/lmrbench images build --agent claude-code
 	LMRBENCH_TEST_AGENTS=1 $(BIN)/pytest -m agents
 
 lint: $(VENV)/dev.installed layers

@@ -6,6 +6,7 @@ import platform
 import shutil
 import tempfile
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -24,12 +25,16 @@ from lmrbench_evaluate.sandbox import open_sandbox
 from lmrbench_evaluate.sandbox.docker_client import connect, engine_errors
 from lmrbench_evaluate.sandbox.images import image_id
 
+from .generation.agents.agent_image import PINNED, agent_image
+
 #: Seconds for one request to the engine; the first takes several on a busy machine.
 _ENGINE_S = 8
 #: Seconds for a model's reply.
 _REPLY_S = 20.0
 #: The memory limit of every published instance.
 MEMORY_MB = 2048
+#: Agents of others change each week; older ones say little about today's.
+_OLD_DAYS = 90
 #: Space for a run folder of thousands of answers.
 _RUN_BYTES = 10**9
 #: With less space than this, nothing more can be written.
@@ -130,8 +135,23 @@ def _images(api: Any, benchmark: Path | None) -> Iterator[Finding]:
         identity = image_id(api, environment.tag)
         if identity:
             yield Finding("image", "ok", f"{environment.tag} is here ({identity[:19]})")
+            yield from _agents(api, environment.tag)
         else:
             yield _missing_image(environment, benchmark)
+
+
+def _agents(api: Any, base: str) -> Iterator[Finding]:
+    """State the age of the agents whose images have been built on an image."""
+    for agent, pinned in PINNED.items():
+        if not image_id(api, agent_image(agent, base).tag):
+            continue
+        days = max(0, (date.today() - pinned.since).days)
+        text = f"{agent} {pinned.version}, pinned {plural(days, 'day')} ago"
+        if days <= _OLD_DAYS:
+            yield Finding("agent", "ok", text)
+        else:
+            fix = f"install a newer lmrbench, then `lmrbench images build --agent {agent}`"
+            yield Finding("agent", "note", text, fix)
 
 
 def _missing_image(environment: Environment, benchmark: Path | None) -> Finding:

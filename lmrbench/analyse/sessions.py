@@ -2,25 +2,25 @@
 
 The five kinds are those of the LMR-BENCH paper's Figure 5, mapped as in its Appendix F: edit;
 finish; message (messages and thoughts); read; run (shell and IPython). Browsing and the like, which
-it excludes, is counted apart. OpenHands' actions are mapped by their tools. mini-swe-agent has one
-tool, the shell: a command is split at `;`, `&&`, `||`, `|` and line ends. It is `finish` if it
-prints mini-swe-agent's final marker, else the first of these that fits a part: `edit`, it writes a
-file (a redirection or `tee`, not below /dev or /tmp, a program that changes files, or Python code
-in the command that writes one); `run`, any other program; `read`, no change.
+it excludes, is counted apart. OpenHands' actions are mapped by their tools. The others have a shell
+(mini-swe-agent nothing else): a command is split at `;`, `&&`, `||`, `|` and line ends. It is
+`finish` if it prints mini-swe-agent's final marker, else the first of these that fits a part:
+`edit`, it writes a file (a redirection or `tee`, not below /dev or /tmp, a program that changes
+files, or Python code in the command that writes one); `run`, any other program; `read`, no change.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.files import read_regular
 from lmrbench_data.base.jsonl import parse_row
 from lmrbench_data.base.names import child_path
 from lmrbench_data.base.text import plural
+from lmrbench_data.chat.refusals import get
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_evaluate.predictions.prediction import AnswerKey
 from lmrbench_evaluate.runs.folder import RunFolder
@@ -28,6 +28,7 @@ from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
 from ..generation.agents.agent_runs import TRAJECTORIES
+from ..generation.agents.session_trace import read_session
 from ..original import facts
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 KINDS = ("edit", "finish", "message", "read", "run")
 #: Not among the paper's kinds.
 EXCLUDED = "excluded"
-#: Largest file that is read as the record of a session.
-MAX_BYTES = 64 * 1024 * 1024
 #: Words in the names of OpenHands' tools and actions, in order; for an editor the command decides.
 _TOOL_WORDS = {
     "finish": "finish",
@@ -46,6 +45,8 @@ _TOOL_WORDS = {
     **dict.fromkeys(("grep", "glob", "read", "view"), "read"),
     **dict.fromkeys(("terminal", "bash", "shell", "python"), "run"),
 }
+#: Tools of agents that do nearly everything in a shell: the command tells the kind.
+_SHELLS = ("bash", "shell")
 #: Final marker of mini-swe-agent.
 FINISH = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
@@ -199,53 +200,21 @@ def _has_passed(row: ResultRow, level: Level) -> bool | None:
 def count_actions(folder: Path) -> Counter[str]:
     """Count the actions of the session in a folder by kind; none without a known record."""
     counts: Counter[str] = Counter()
-    for path in sorted([*folder.rglob("*.json"), *folder.rglob("*.jsonl")]):
-        for value in _objects(path):
-            messages = value.get("messages")
-            if isinstance(messages, list):
-                for message in messages:
-                    counts.update(_of_message(message))
-            elif "kind" in value and "source" in value:
-                counts.update(_of_event(value))
+    for message in read_session(folder):
+        if message["role"] == "assistant":
+            calls = message.get("toolCalls")
+            counts.update(map(_of_call, calls) if isinstance(calls, list) else ["message"])
     return counts
 
 
-def _objects(path: Path) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of a file; the line at which an agent was killed is none."""
-    try:
-        data = read_regular(path, MAX_BYTES)
-    except OSError:
-        return
-    texts = data.split(b"\n") if path.suffix == ".jsonl" else [data]
-    for text in texts:
-        value = parse_row(text, {})
-        if value is not None:
-            yield value
-
-
-def _of_message(message: Any) -> Iterator[str]:
-    """Yield the actions of a message of mini-swe-agent: each command, or the message itself."""
-    if not isinstance(message, dict) or message.get("role") != "assistant":
-        return
-    extra = message.get("extra")
-    actions = extra.get("actions") if isinstance(extra, dict) else None
-    if not actions:
-        yield "message"
-        return
-    for action in actions:
-        if isinstance(action, dict) and isinstance(action.get("command"), str):
-            yield kind_of(action["command"])
-
-
-def _of_event(event: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the kind of an event of OpenHands; none if it is not an action of the agent."""
-    if event["source"] != "agent":
-        return
-    action = event.get("action")
-    if event["kind"] == "MessageEvent":
-        yield "message"
-    elif isinstance(action, dict):  # a call that no tool understood has none
-        yield _of_tool(str(event.get("tool_name") or ""), action)
+def _of_call(call: Any) -> str:
+    """Return the kind of a call of a tool."""
+    name = str(get(call, "function", "name"))
+    arguments = parse_row(str(get(call, "function", "arguments")).encode(), {}) or {}
+    command = arguments.get("command")
+    if name.lower() in _SHELLS and isinstance(command, str):
+        return kind_of(command)
+    return _of_tool(name, arguments)
 
 
 def _of_tool(tool: str, action: Mapping[str, Any]) -> str:

@@ -51,11 +51,12 @@ def run_agent(
     """Run an agent on each instance, in a container without a network; write predictions.
 
     Rows go to `out`/predictions.jsonl one by one, records of the agent to `out`/trajectories. The
-    key is OPENAI_API_KEY and stays outside the container, which reaches the model and nothing else.
-    Repeat the call to resume. Needs Docker.
+    key is OPENAI_API_KEY (ANTHROPIC_API_KEY for Anthropic's server) and stays outside the
+    container, which reaches the model and nothing else. Repeat the call to resume. Needs Docker.
 
     Args:
-        agent: `mini-swe-agent`, `openhands`, or a command that runs in the container.
+        agent: `claude-code`, `codex`, `mini-swe-agent`, `openhands`, or a command that runs in the
+            container.
         model: model name, as its server knows it.
         out: folder for predictions.jsonl and trajectories.
         progress: receives each row; the log has a line about it.

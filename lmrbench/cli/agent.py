@@ -59,8 +59,8 @@ def run(settings: AgentSettings, as_json: Json = False) -> None:
 
     The agent works in a container without a network; its changes become predictions.
 
-    The key is read from OPENAI_API_KEY and stays outside the container. Re-run the command to
-    resume.
+    The key is read from OPENAI_API_KEY (ANTHROPIC_API_KEY for Anthropic's server) and stays outside
+    the container. Re-run the command to resume.
 
     Example: lmrbench agent run --agent mini-swe-agent --model gpt-5 --out runs/mini
     """

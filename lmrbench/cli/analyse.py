@@ -110,7 +110,7 @@ def actions(
 
     The kinds are edit, finish, message, read and run. Shows shares by model and by outcome, as in
     Figures 5 and 6 of the LMR-BENCH paper, for its own sessions or for your runs of `evaluate` on
-    the predictions of `agent run`. Reads sessions of mini-swe-agent and OpenHands.
+    the predictions of `agent run`. Reads the sessions of installed agents.
 
     Example: lmrbench analyse actions runs/mine --out actions.csv
     """

@@ -53,7 +53,7 @@ def list_images(benchmark: BenchmarkFolder = None, as_json: Json = False) -> Non
 def build(
     names: Names = None,
     agent: Annotated[
-        str, typer.Option(help="Add this agent (mini-swe-agent, openhands) to the images.")
+        str, typer.Option(help="Add this agent (such as codex or mini-swe-agent) to the images.")
     ] = "",
     benchmark: BenchmarkFolder = None,
     as_json: Json = False,

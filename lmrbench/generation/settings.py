@@ -93,7 +93,10 @@ class AgentSettings(AnswerSettings):
 
     SHAPING: ClassVar = ("agent", "max_steps", "timeout_s", "cpu_budget")
     agent: str = option(
-        ..., "mini-swe-agent, openhands, or a command that runs in the container.", "--agent", "-a"
+        ...,
+        "claude-code, codex, mini-swe-agent, openhands, or a command that runs in the container.",
+        "--agent",
+        "-a",
     )
     out: Path = option(..., "Folder for predictions.jsonl and trajectories.", "--out", "-o")
     agent_files: Path | None = option(

@@ -20,6 +20,8 @@ class Tokens(NamedTuple):
     """Reasoning included."""
     cached: int = 0
     """Tokens of the question that the server had in a cache."""
+    written: int = 0
+    """Tokens of the question that it put into a cache, which some servers bill as dearer."""
 
 
 class CostLimitError(Exception):
@@ -27,17 +29,26 @@ class CostLimitError(Exception):
 
 
 class Price(Settings):
-    """US dollars per million tokens; cached tokens without a price of their own count in full."""
+    """US dollars per million tokens.
+
+    Without a price, cached tokens count in full, and those that are put into a cache twice: no
+    server asks for more.
+    """
 
     input_per_mtok: float = option(ge=0, le=1e6)
     output_per_mtok: float = option(ge=0, le=1e6)
     cached_input_per_mtok: float | None = option(None, ge=0, le=1e6)
+    cache_write_per_mtok: float | None = option(None, ge=0, le=1e6)
 
     def cost(self, tokens: Tokens) -> float:
         """Return the US dollars that a question and its answer cost."""
         cost = tokens.question * self.input_per_mtok + tokens.answer * self.output_per_mtok
         if self.cached_input_per_mtok is not None:
             cost -= tokens.cached * (self.input_per_mtok - self.cached_input_per_mtok)
+        write = self.cache_write_per_mtok
+        if write is None:
+            write = 2 * self.input_per_mtok
+        cost += tokens.written * (write - self.input_per_mtok)
         return cost / 1_000_000
 
 
@@ -108,19 +119,19 @@ def read_tokens(
     Some servers count reasoning beside the completion, or leave the completion out: then the
     total tells.
     """
-    sent = _amount(facts, question)
-    received = _amount(facts, answer)
-    total = _amount(facts, "total_tokens")
+    sent = read_amount(facts, question)
+    received = read_amount(facts, answer)
+    total = read_amount(facts, "total_tokens")
     if sent is None or (received is None and (total is None or total < sent)):
         return None
-    cached = _amount(facts, "prompt_tokens_details", "cached_tokens")
+    cached = read_amount(facts, "prompt_tokens_details", "cached_tokens")
     if cached is None:
-        cached = _amount(facts, "prompt_cache_hit_tokens") or 0
+        cached = read_amount(facts, "prompt_cache_hit_tokens") or 0
     received = max(received or 0, (total or 0) - sent)
     return Tokens(sent, received, min(cached, sent))
 
 
-def _amount(facts: Any, *path: str) -> int | None:
+def read_amount(facts: Any, *path: str) -> int | None:
     """Return the number of tokens at a path; None for anything else."""
     value = get(facts, *path)
     return value if type(value) is int and 0 <= value < MAX_AMOUNT else None

@@ -19,7 +19,7 @@ from .budget import Budget, CostLimitError, Tokens
 from .endpoint import Endpoint
 from .refusals import LIMITS, Cause, Options, cause_of, get, without_refused
 from .reply import Reply
-from .server import Connection, address_and_key, server_name
+from .server import Connection, address_and_key, key_variable, server_name
 
 _log = logging.getLogger(__name__)
 Message = dict[str, str]
@@ -290,14 +290,15 @@ class ChatClient:
     def _hint(self, status: int, cause: Cause | None) -> str:
         """Return what the user can check; empty if other requests may succeed."""
         model = f"the model {self.endpoint.model!r}"
+        variable = key_variable(self._url)
         if cause is Cause.ACCESS:
-            return f"refuses {model} or the key in OPENAI_API_KEY"
+            return f"refuses {model} or the key in {variable}"
         if cause is not None:
             return ""
         hints = {
             302: "does not answer",
-            401: "refuses the key; set OPENAI_API_KEY",
-            403: "denies access; check OPENAI_API_KEY and its permissions",
+            401: f"refuses the key; set {variable}",
+            403: f"denies access; check {variable} and its permissions",
             404: f"does not know {model} or the address (it often ends in /v1)",
             405: "does not know the address (it often ends in /v1)",
         }

@@ -27,12 +27,17 @@ _BODY = (
 _OWN = (
     "model",
     "messages",
+    "input",
+    "system",
+    "instructions",
     "stream",
+    "store",
     "n",
     "temperature",
     "response_format",
     "tools",
     "tool_choice",
+    "max_output_tokens",
     *LIMITS,
 )
 _RETRIES = (
@@ -43,7 +48,7 @@ _MAX_COST = (
 )
 _PRICES = (
     "YAML file that maps each model to input_per_mtok, output_per_mtok and (optional) "
-    "cached_input_per_mtok."
+    "cached_input_per_mtok and cache_write_per_mtok."
 )
 
 

@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..base.finish_reasons import Ending, ending
-from .budget import Tokens, read_tokens
+from .answer_forms import CHAT, AnswerForm
+from .budget import Tokens
 from .refusals import Refusal, get, status_inside
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Reply:
     """True also if it only may be."""
     is_lost: bool = False
     """Whether the same request would probably end the same way again."""
+    form: AnswerForm = CHAT
 
     @cached_property
     def body(self) -> Any:
@@ -54,11 +56,20 @@ class Reply:
     @cached_property
     def tokens(self) -> Tokens | None:
         """The tokens that the server reports; None if it reports none."""
-        for event in reversed(self.events):
-            tokens = read_tokens(get(event, "usage"))
-            if tokens:
-                return tokens
-        return None
+        return self.form.tokens(self.events)
+
+    @property
+    def break_off(self) -> str:
+        """Why an answer that began is not whole; empty if it is."""
+        for event in self.events:
+            error = self.form.error(event)
+            if error:
+                return str(get(error, "message") or error)
+        is_stream = isinstance(self.body, str)
+        ends = self.form.last_events
+        if is_stream and ends and not any(get(event, "type") in ends for event in self.events):
+            return "the stream ended early"
+        return ""
 
     @cached_property
     def refusal(self) -> Refusal:
@@ -94,9 +105,9 @@ class Reply:
         return 0.0
 
 
-def read_reply(response: "httpx2.Response") -> Reply:
+def read_reply(response: "httpx2.Response", form: AnswerForm = CHAT) -> Reply:
     """Classify a response; a reply without an answer gets the status that it states, or 502."""
-    reply = Reply(response, response.status_code)
+    reply = Reply(response, response.status_code, form=form)
     damage = response.extensions.get(DAMAGE, "")
     if response.is_redirect:
         return _redirect(reply)
@@ -122,12 +133,10 @@ def _redirect(reply: Reply) -> Reply:
 
 def _read_success(reply: Reply) -> Reply:
     """Look for the answer in a reply of status 200."""
-    choice = get(reply.body, "choices", 0)
-    error = get(reply.body, "error")
-    if not _is_answer(choice) or error or choice.get("error"):
+    if get(reply.body, "error") or not reply.form.is_answer(reply.body):
         return _read_refusal(reply)
     reply = replace(reply, is_billed=True)
-    reason = choice.get("finish_reason")
+    reason = reply.form.reason(reply.body)
     if ending(reason) is Ending.GAVE_UP:
         problem = f"the answer ended with an error: finish_reason {reason}"
         return replace(reply, status=502, problem=problem)
@@ -139,7 +148,7 @@ def _read_refusal(reply: Reply) -> Reply:
     body = reply.body
     is_completion = isinstance(get(body, "choices"), list) and not get(body, "error")
     reply = replace(reply, is_billed=bool(is_completion or get(body, "usage")))
-    kind = "the server's answer is not a chat completion"
+    kind = f"the server's answer is not a {reply.form.kind}"
     if get(body, "choices", 0, "error"):
         kind = "the answer ended with an error"
     if reply.response.text.lstrip().startswith("<"):
@@ -147,13 +156,6 @@ def _read_refusal(reply: Reply) -> Reply:
         return replace(reply, status=502, problem=problem)
     problem = f"{kind}: {reply.refusal.message or reply.response.text[:200]}"
     return replace(reply, status=status_inside(reply.refusal), problem=problem)
-
-
-def _is_answer(choice: Any) -> bool:
-    """Return whether a choice has a message, or a reason for having none."""
-    if not isinstance(choice, dict) or "delta" in choice:  # an event of a stream
-        return False
-    return choice.get("message") is not None or bool(choice.get("finish_reason"))
 
 
 def _json(content: bytes) -> Any:

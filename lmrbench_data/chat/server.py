@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import os
 import ssl
 from collections.abc import Mapping
@@ -9,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, InputError
 from ..base.text import one_line
+from .answer_forms import CHAT, AnswerForm
 from .reply import DAMAGE, Reply, read_reply
 
 if TYPE_CHECKING:
     import httpx2
 
 OPENAI = "https://api.openai.com/v1"
+ANTHROPIC_KEY = "ANTHROPIC_API_KEY"
 #: A reply has at most this size, unpacked.
 MAX_REPLY_BYTES = 32 * 2**20
 #: Encodings of a body that are read, although requests ask for none.
@@ -28,15 +31,28 @@ def address(base_url: str | None) -> str:
 
 def address_and_key(base_url: str | None) -> tuple[str, str]:
     """Return the address and the key; raise InputError if one is missing or malformed."""
-    url, key = address(base_url), os.environ.get("OPENAI_API_KEY", "").strip()
-    if url == OPENAI and not key:
-        raise InputError(
-            "no OPENAI_API_KEY: set it, or name another server (a local one needs no key)"
-        )
-    if not (key.isascii() and key.isprintable()):
-        raise InputError("OPENAI_API_KEY contains an invalid character; set it again")
+    url = address(base_url)
     server_name(url)
+    variable = key_variable(url)
+    key = os.environ.get(variable, "").strip()
+    if not key and (url == OPENAI or variable == ANTHROPIC_KEY):
+        another = "name another server (a local one needs no key)"
+        raise InputError(f"no {variable}: set it, or {another}")
+    if not (key.isascii() and key.isprintable()):
+        raise InputError(f"{variable} contains an invalid character; set it again")
     return url, key
+
+
+def key_variable(url: str) -> str:
+    """Return the environment variable that holds the key for a server."""
+    return ANTHROPIC_KEY if _is_anthropic(url) else "OPENAI_API_KEY"
+
+
+def _is_anthropic(url: str) -> bool:
+    import httpx2
+
+    host = httpx2.URL(url).host
+    return host == "anthropic.com" or host.endswith(".anthropic.com")
 
 
 def server_name(base_url: str | None) -> str:
@@ -74,6 +90,7 @@ class Connection:
         import openai
 
         self._url = url
+        self._key = key
         self._timeout_s = timeout_s
         parts = httpx2.URL(url)
         headers = {"Accept-Encoding": "identity"}
@@ -89,20 +106,38 @@ class Connection:
             http_client=_http_client(parts, timeout_s),
         )
 
-    async def send(self, body: Mapping[str, Any]) -> Reply:
-        """Ask once for a chat completion; InputError if the server's certificate is not trusted."""
+    async def send(
+        self,
+        body: Mapping[str, Any],
+        form: AnswerForm = CHAT,
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """Ask once for an answer; InputError if the server's certificate is not trusted."""
         import httpx2
         import openai
 
+        options: Any = {"headers": {**self._headers(form), **(headers or {})}}
         try:
             response = await self._openai.post(
-                "/chat/completions", cast_to=httpx2.Response, body=dict(body)
+                form.path, cast_to=httpx2.Response, body=dict(body), options=options
             )
         except openai.APIStatusError as error:
             response = error.response
         except openai.APIConnectionError as error:
-            return self._no_reply(error.__cause__ or error)
-        return read_reply(response)
+            reply = self._no_reply(error.__cause__ or error)
+            return dataclasses.replace(reply, form=form)
+        return read_reply(response, form)
+
+    def _headers(self, form: AnswerForm) -> dict[str, Any]:
+        """Return the headers of a form, with the key where its servers expect it."""
+        import openai
+
+        headers: dict[str, Any] = dict(form.headers or {})
+        if form.key_header and self._key:
+            headers[form.key_header] = self._key
+            if _is_anthropic(self._url):  # there, a bearer is the token of a login
+                headers["Authorization"] = openai.Omit()
+        return headers
 
     def _no_reply(self, error: BaseException) -> Reply:
         """Return the problem of a request that got no reply."""
@@ -196,4 +231,8 @@ async def _unpack(response: "httpx2.Response") -> tuple[bytes, str]:
                 return b"", f"the server's answer has more than {MAX_REPLY_BYTES >> 20} MiB"
     except httpx2.DecodingError:
         return b"", f"the server's answer is damaged ({encoding})"
+    except (httpx2.ReadError, httpx2.RemoteProtocolError) as error:
+        if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
+            raise  # nothing was read, and it can be asked for again
+        return b"", f"the stream was cut ({one_line(error)[:200]})"
     return bytes(body), ""

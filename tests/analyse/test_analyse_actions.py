@@ -10,6 +10,7 @@ import pytest
 
 import lmrbench as lmr
 from lmrbench.analyse.sessions import EXCLUDED, count_actions, kind_of, run_sessions
+from lmrbench.generation.agents.session_trace import write_session
 from lmrbench_data.base.errors import InputError
 from lmrbench_evaluate.verdict.levels import Level
 from support.agents import DONE, EDIT, READ, TRY, bash, built, calls
@@ -71,6 +72,15 @@ def sdk(tool: str, **action: Any) -> dict[str, Any]:
     return {"kind": "ActionEvent", "source": "agent", "tool_name": tool, "action": action}
 
 
+def item(**fields: Any) -> dict[str, Any]:
+    return {"type": "item.completed", "item": {"id": "item_1", **fields}}
+
+
+def claude(identity: str, *content: dict[str, Any], model: str = "m") -> dict[str, Any]:
+    message = {"id": identity, "role": "assistant", "model": model, "content": content}
+    return {"type": "assistant", "message": message}
+
+
 RECORDS: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
     "mini-swe-agent": (
         {"trajectory.json": kept_by_mini(READ, EDIT, TRY, TRY, "", DONE)},
@@ -95,6 +105,42 @@ RECORDS: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
         },
         {"read": 1, "edit": 1, "run": 1, "message": 2, "finish": 1, EXCLUDED: 2},
     ),
+    "Codex": (
+        {
+            "trajectory.jsonl": [
+                {"type": "thread.started", "thread_id": "t"},
+                item(type="error", message="Model metadata not found."),
+                item(type="reasoning", text="Hm"),
+                {"type": "item.started", "item": {"id": "i", "type": "command_execution", "command": "ls"}},
+                item(type="command_execution", command="/usr/bin/bash -lc 'cat a.py'", aggregated_output="x"),
+                item(type="command_execution", command="python 'a.py", aggregated_output="x"),
+                item(type="file_change", changes=[{"path": "a.py", "kind": "update"}], status="completed"),
+                item(type="agent_message", text="Done."),
+                {"type": "turn.completed", "usage": {"input_tokens": 1}},
+            ]
+        },
+        {"read": 1, "run": 1, "edit": 1, "message": 2},
+    ),
+    "Claude Code": (
+        {
+            "trajectory.jsonl": [
+                {"type": "system", "subtype": "init"},
+                claude("m1", {"type": "thinking", "thinking": "Hm"}),
+                claude("m1", {"type": "text", "text": "I look."}),
+                claude("m1", {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}),
+                {
+                    "type": "user",
+                    "message": {"content": [{"type": "tool_result", "tool_use_id": "t1", "content": "a"}]},
+                },
+                claude("m2", {"type": "tool_use", "id": "t2", "name": "Read", "input": {"file_path": "a"}}),
+                claude("m3", {"type": "tool_use", "id": "t3", "name": "Edit", "input": {"file_path": "a"}}),
+                claude("m4", {"type": "text", "text": "Done."}),
+                claude("m5", {"type": "text", "text": "API Error"}, model="<synthetic>"),
+                {"type": "result", "subtype": "success", "is_error": True},
+            ]
+        },
+        {"read": 2, "edit": 1, "message": 1},
+    ),
 }
 
 
@@ -112,6 +158,43 @@ def test_actions_of_a_record_follow_the_mapping_of_the_paper(name: str, tmp_path
         place.write_text("\n".join(lines) + "\n" + '{"cut": ' * path.endswith(".jsonl"))
     (tmp_path / "output.json").write_text("no JSON at all")
     assert count_actions(tmp_path) == Counter(wanted)
+    for path in files:
+        write_session(tmp_path / path, "some-agent", "m", "# Task")
+    (tmp_path / "later.json").write_text(json.dumps(kept_by_mini(EDIT)))
+    assert count_actions(tmp_path) == Counter(wanted), "a trace counts alone, and says the same"
+
+
+def test_trace_has_the_form_that_the_hub_shows(tmp_path: Path) -> None:
+    (tmp_path / "trajectory.jsonl").write_text(
+        "\n".join(map(json.dumps, RECORDS["Claude Code"][0]["trajectory.jsonl"]))
+    )
+    write_session(tmp_path / "trajectory.jsonl", "claude-code", "m", "# Task")
+    first, *lines = map(json.loads, (tmp_path / "session.jsonl").read_text().splitlines())
+    assert first == {"type": "session", "harness": "claude-code", "id": tmp_path.name, "name": tmp_path.name}
+    assert {line["type"] for line in lines} == {"message"}
+    call = {"id": "t1", "function": {"name": "Bash", "arguments": '{"command": "ls"}'}}
+    looks = {"role": "assistant", "content": "I look.", "reasoningContent": "Hm", "toolCalls": [call], "model": "m"}
+    assert [line["message"] for line in lines[:3]] == [
+        {"role": "user", "content": "# Task"},
+        looks,
+        {"role": "tool", "content": "a", "toolCallId": "t1"},
+    ]
+
+
+def test_strange_records_of_a_stranger_are_no_messages(tmp_path: Path) -> None:
+    call = {"function": {"name": ["x"], "arguments": "no JSON"}}
+    strange = [
+        {"messages": [{"role": "assistant", "extra": {"actions": 5}}]},
+        {"messages": [None, 1, {"role": 5}, {"role": "assistant", "extra": {"actions": [{"command": 1}, "x"]}}]},
+        {"type": "item.completed", "item": "x"},
+        {"type": "assistant", "message": 5},
+        {"type": "message", "message": {"role": "assistant", "toolCalls": [call, 5]}},
+        {"kind": "ActionEvent", "source": "agent", "action": {"kind": 5}, "tool_name": 7},
+    ]
+    deep = '{"type": "message", "message": ' + '{"role": ' * 2000
+    (tmp_path / "x.jsonl").write_text("\n".join([deep, *map(json.dumps, strange)]))
+    write_session(tmp_path / "x.jsonl", "some-agent", "m", "# Task")
+    assert count_actions(tmp_path) == Counter({"message": 3, EXCLUDED: 3})
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------

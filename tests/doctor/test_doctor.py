@@ -3,6 +3,8 @@
 import json
 import os
 import re
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,8 +12,11 @@ from typing import Any
 import pytest
 
 from lmrbench.doctor import MEMORY_MB, available_memory
+from lmrbench.generation.agents.agent_image import PINNED, agent_image
 from lmrbench_data.base.paths import benchmark_folder
+from lmrbench_data.tasks.environments import known_environments
 from lmrbench_evaluate.sandbox.base import Sandbox
+from lmrbench_evaluate.sandbox.images import image_id
 from support.command_line import in_process, in_terminal, plain
 from support.hub_server import Hub
 from support.openai_server import Server
@@ -67,6 +72,25 @@ def test_healthy_machine_and_missing_image(docker_sandbox: Sandbox, toy_benchmar
     lines = plain(text).splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[-1] == "Evaluation can work here."
+
+
+@pytest.mark.docker
+def test_built_agents_have_an_age(monkeypatch: pytest.MonkeyPatch, docker_sandbox: Sandbox) -> None:
+    agents = {"codex": date(2020, 1, 1), "mini-swe-agent": date.today()}
+    for agent, since in agents.items():
+        monkeypatch.setitem(PINNED, agent, replace(PINNED[agent], since=since))
+    tags = {agent_image(agent, item.tag).tag for agent in agents for item in known_environments()}
+    monkeypatch.setattr("lmrbench.doctor.image_id", lambda api, tag: "x" if tag in tags else image_id(api, tag))
+    findings = {item["text"].split()[0]: item for item in doctor()[1]["agent"]}
+    assert findings["mini-swe-agent"]["severity"] == "ok"
+    assert findings["codex"]["severity"] == "note"
+    assert findings["codex"]["fix"].endswith("`lmrbench images build --agent codex`")
+
+
+def test_versions_of_agents_are_those_of_their_images() -> None:
+    for agent, pinned in PINNED.items():
+        files = agent_image(agent, "x").folder.iterdir()
+        assert any(pinned.version in path.read_text() for path in files if path.suffix in (".json", ".txt")), agent
 
 
 def test_machine_without_engine_and_packages_has_a_problem(toy_benchmark: Path) -> None:

@@ -8,11 +8,13 @@ import subprocess
 import textwrap
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lmrbench.analyse.sessions import count_actions
 from lmrbench.generation.agents.agent_image import agent_image, find_agent_image
 from lmrbench.generation.agents.agent_runs import open_agent, run_agent
 from lmrbench.generation.agents.box import open_box
@@ -40,6 +42,7 @@ from support.agents import (
     solved,
 )
 from support.command_line import PROGRAM
+from support.dialects import NEW, message, message_events, stream, turns
 from support.openai_server import Reply, Request, Server, completion
 from support.sandboxes import until
 from support.toy import json_lines
@@ -239,7 +242,7 @@ def test_relay_enforces_model_and_limits(server: Server) -> None:
     server.script = [stream, *[Reply(302, {}, {"Location": "http://127.0.0.1:1/"})] * 2]
     relay = open_relay(server.base_url)
     assert ask_relay(relay, stream=True).status == 200
-    assert relay.usage.tokens == (7, 3, 0)
+    assert relay.usage.tokens == (7, 3, 0, 0)
     assert (ask_relay(relay).status, ask_relay(relay).status) == (302, 403)
     assert "redirects to http://127.0.0.1:1/" in relay.fatal
 
@@ -308,9 +311,7 @@ def test_request_that_cannot_be_sent_is_refused_at_once(server: Server) -> None:
     for text, number in (('"\\ud800"', "1"), ('"x"', "NaN"), ('"x"', "1e999")):
         body = f'{{"model": "{MODEL}", "messages": [{{"role": "user", "content": {text}}}], "seed": {number}}}'
         assert relay.answer("POST", "/v1/chat/completions", body.encode()).status == 400
-    assert relay.answer("POST", "/v1/responses", b"{}").status == 404
-    with pytest.raises(InfraError, match="not /v1/responses"):
-        relay.check()
+    assert relay.answer("POST", "/v1/embeddings", b"{}").status == 404
     assert not server.requests
 
 
@@ -375,13 +376,17 @@ SESSIONS = {
 }
 
 
+def trace(folder: Path) -> list[dict[str, Any]]:
+    """Return the messages of a session's trace."""
+    first, *lines = json_lines(folder / "session.jsonl")
+    assert (first["type"], first["id"]) == ("session", folder.name)
+    assert {line["type"] for line in lines} == {"message"}
+    return [line["message"] for line in lines]
+
+
 def observed(folder: Path) -> list[str]:
-    """Return the outputs of the tools from the trajectory of either agent."""
-    records = [record for path in folder.glob("trajectory.jsonl") for record in json_lines(path)]
-    messages = [message for record in records for message in record.get("messages", ())]
-    found = [record["observation"]["content"] for record in records if record.get("kind") == "ObservationEvent"]
-    outputs = ["".join(part.get("text", "") for part in content) for content in found]
-    return outputs or [message["content"] for message in messages if message["role"] == "tool"]
+    """Return the outputs of the tools from the trace of a session."""
+    return [message["content"] for message in trace(folder) if message["role"] == "tool"]
 
 
 @pytest.mark.agents
@@ -409,12 +414,105 @@ def test_agent_reads_edits_runs_and_finishes(
     assert "# Task" in json.dumps(server.requests[0].body["messages"])
 
 
+#: What the scripted model does with the tools of the clients that speak another dialect.
+CLIENTS = {
+    "codex": ("responses", [("exec_command", {"cmd": command}) for command in (READ, LIBRARIES, EDIT, TRY)]),
+    "claude-code": (
+        "messages",
+        [("Bash", {"command": command, "description": "x"}) for command in (READ, LIBRARIES, EDIT, TRY)],
+    ),
+}
+
+
+@pytest.mark.agents
+@pytest.mark.nightly
+@pytest.mark.docker
+@pytest.mark.parametrize("agent", CLIENTS)
+def test_client_reads_edits_runs_and_finishes(
+    agent: str, run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
+) -> None:
+    dialect, tools = CLIENTS[agent]
+    server.judge = turns(dialect, tools, "It is written.")
+    server.script = [Reply(529, {"error": {"message": "overloaded"}}), Reply(429, {}, {"Retry-After": "1"})]
+    _, [row] = run(agent=built(agent, toy_row))
+    facts = row["metadata"]
+    assert (facts["exit_status"], facts["steps"], facts["refused"]) == ("finished", 5, 2)
+    assert (facts["input_tokens"], facts["output_tokens"]) == (5000, 250)
+    assert solved(toy_row, row["model_patch"], local_sandbox)
+    assert set(facts["effort"]) <= {"reasoning", "thinking", "output_config"}
+    folder = tmp_path / "out" / "trajectories" / "toy-scale-0"
+    seen = observed(folder)
+    assert "raise NotImplementedError" in seen[0]
+    assert "65534" in seen[0]
+    assert "(3, 11) tensor(2.)" in seen[1]
+    assert "[3.0, 6.0]" in seen[3]
+    first, *_, last = trace(folder)
+    assert (first["role"], "# Task" in first["content"]) == ("user", True)
+    assert (last["role"], last["content"], last["model"]) == ("assistant", "It is written.", MODEL)
+    assert count_actions(folder) == Counter({"read": 1, "run": 2, "edit": 1, "message": 1})
+    assert KEY not in "".join(path.read_text() for path in folder.iterdir())
+    assert {request.path for request in server.requests} == {NEW[dialect].path}
+
+
+@pytest.mark.agents
+@pytest.mark.nightly
+@pytest.mark.docker
+@pytest.mark.parametrize("agent", CLIENTS)
+def test_client_at_a_limit_ends_and_its_answer_counts(
+    agent: str, run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox
+) -> None:
+    dialect, tools = CLIENTS[agent]
+    server.judge = turns(dialect, [*tools, tools[0], tools[0]], "It is written.")
+    _, [row] = run(agent=built(agent, toy_row), max_steps=4)
+    assert (row["metadata"]["exit_status"], row["metadata"]["steps"]) == ("step_limit", 4)
+    assert solved(toy_row, row["model_patch"], local_sandbox)
+    assert len(server.requests) == 4
+
+
+@pytest.mark.agents
+@pytest.mark.nightly
+@pytest.mark.docker
+def test_mini_swe_agent_with_a_model_that_takes_responses_only(
+    run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox
+) -> None:
+    server.judge = turns("responses", [*map(bash, (READ, EDIT, DONE))], "It is written.")
+    _, [row] = run(agent=built("mini-swe-agent", toy_row), model="gpt-5.1-codex")
+    assert {request.path for request in server.requests} == {"/v1/responses"}
+    assert (row["metadata"]["exit_status"], row["metadata"]["steps"]) == ("finished", 3)
+    assert solved(toy_row, row["model_patch"], local_sandbox)
+
+
+@pytest.mark.agents
+@pytest.mark.nightly
+@pytest.mark.docker
+def test_client_shortens_a_history_that_is_too_long(run: Any, server: Server, toy_row: Any) -> None:
+    """Claude Code has the model sum it up, and goes on; Codex ends."""
+    dialect, tools = CLIENTS["claude-code"]
+    answer = turns(dialect, tools, "It is written.")
+    refused: list[Request] = []
+
+    def say(request: Request) -> Reply:
+        if not refused and len(server.requests) == 4:
+            refused.append(request)
+            return Reply(400, {"error": {"message": "prompt is too long: 300000 tokens > 200000 maximum"}})
+        if "summary" in json.dumps(request.body["messages"][-1]):
+            return stream(message_events(message({"type": "text", "text": "<summary>All is written.</summary>"})))
+        if "All is written." in json.dumps(request.body["messages"]):
+            return stream(message_events(message({"type": "text", "text": "Done."})))
+        return answer(request)
+
+    server.judge = say
+    _, [row] = run(agent=built("claude-code", toy_row), max_steps=12)
+    assert (row["metadata"]["exit_status"], row["metadata"]["steps"]) == ("finished", 5)
+    assert refused
+
+
 def test_agent_image_depends_on_the_task_image() -> None:
     one, other = (agent_image("openhands", base) for base in ("lmrbench/a:1", "lmrbench/b:2"))
     assert one.tag.startswith("lmrbench/openhands:")
     assert one.tag != other.tag
     assert b"ARG ENVIRONMENT=lmrbench/a:1\n" in one.context()
-    with pytest.raises(InputError, match="known: mini-swe-agent, openhands"):
+    with pytest.raises(InputError, match="known: claude-code, codex, mini-swe-agent, openhands"):
         agent_image("nobody", "lmrbench/a:1")
 
 

@@ -22,6 +22,7 @@ from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Status
+from support.dialects import CHAT, Asked
 from support.openai_server import Reply, Request, Server, completion
 
 KEY = "sk-the-real-key"
@@ -62,10 +63,10 @@ def open_relay(base_url: str, budget: Budget | None = None, max_steps: int | Non
     return Relay(endpoint, budget or Budget(), max_steps)
 
 
-def ask_relay(relay: Relay, **more: Any) -> HttpAnswer:
-    """Ask for a chat completion as an agent does."""
-    body = {"model": relay.model, "messages": [{"role": "user", "content": "x"}], **more}
-    return relay.answer("POST", "/v1/chat/completions", json.dumps(body).encode())
+def ask_relay(relay: Relay, dialect: Asked = CHAT, betas: str = "", **more: Any) -> HttpAnswer:
+    """Ask for an answer, by default a chat completion, as an agent does."""
+    body = {"model": relay.model, **dialect.question, **more}
+    return relay.answer("POST", dialect.path, json.dumps(body).encode(), betas)
 
 
 @pytest.fixture

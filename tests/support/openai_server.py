@@ -1,4 +1,4 @@
-"""A loopback OpenAI-compatible server: scripted chat completions, faults included, over real HTTP.
+"""A loopback model server: scripted answers in any dialect, faults included, over real HTTP.
 
 `Server.judge` returns the model's replies; `Server.script` holds earlier faults, one entry per request.
 """
@@ -102,7 +102,7 @@ class Server(LoopbackServer):
             scripted = self.script.pop(0) if self.script else None
         if scripted:
             return scripted
-        if request.path != "/v1/chat/completions":
+        if request.path not in ("/v1/chat/completions", "/v1/responses", "/v1/messages"):
             return Reply(404, {"detail": "Not Found"})
         if self.key and request.headers.get("Authorization") != f"Bearer {self.key}":
             wrong = request.headers.get("Authorization", "").removeprefix("Bearer ")

@@ -2,5 +2,5 @@
 
 `agent_runs.py` plans and writes rows, `box.py` is the container, `relay.py` the only connection to
 the model, `base.py` the interface of agents. `command.py` runs the user's own command,
-`installed.py` mini-swe-agent and OpenHands, whose images `agent_image.py` builds.
+`installed.py` the agents that others wrote, whose images `agent_image.py` builds.
 """

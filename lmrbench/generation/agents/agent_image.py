@@ -6,6 +6,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,25 @@ from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.sandbox.images import build_image, ensure_image, image_id
 
 _FOLDERS = Path(__file__).with_name("images")
-#: Disk space that an agent adds to the task's image, measured.
-DISK_MB = {"mini-swe-agent": 300, "openhands": 500}
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """An agent in the version that its image installs."""
+
+    version: str
+    since: date
+    """The day on which it was pinned."""
+    disk_mb: int
+    """Disk space that it adds to the task's image, measured."""
+
+
+PINNED = {
+    "claude-code": Pinned("2.1.197", date(2026, 11, 29), 250),
+    "codex": Pinned("0.171.0", date(2026, 11, 29), 400),
+    "mini-swe-agent": Pinned("2.4.6", date(2026, 11, 26), 300),
+    "openhands": Pinned("1.58.0", date(2026, 11, 22), 500),
+}
 _log = logging.getLogger(__name__)
 
 
@@ -39,10 +57,10 @@ class AgentImage(Environment):
 
 def agent_image(agent: str, base: str) -> AgentImage:
     """Return the image of an agent on the image of a task; InputError if the agent has none."""
-    if agent not in DISK_MB:
-        known = ", ".join(DISK_MB)
+    if agent not in PINNED:
+        known = ", ".join(PINNED)
         raise InputError(f"{agent!r} is not an agent with an image of its own; known: {known}")
-    return AgentImage(_FOLDERS / agent, f"{agent} on {base}", DISK_MB[agent], base)
+    return AgentImage(_FOLDERS / agent, f"{agent} on {base}", PINNED[agent].disk_mb, base)
 
 
 def find_agent_image(api: Any, agent: str, base: str) -> str:

@@ -18,14 +18,14 @@ from lmrbench_data.base.text import plural
 from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.chat.server import address_and_key
 from lmrbench_data.dataset.rows import DatasetRow, check_contracts, choose_rows
-from lmrbench_data.loader import File, read_archive
+from lmrbench_data.loader import read_archive
 from lmrbench_evaluate.predictions.prediction import AnswerKey
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.zygote import WORK
 
 from ..answer_log import AnswerLog, AnswerSummary, model_name
 from ..settings import AgentSettings
-from ..workspace import with_cpu_budget, workspace_files
+from ..workspace import TASK, with_cpu_budget, workspace_files
 from .base import TIME_LIMIT, Agent, Job
 from .box import CPU_LIMIT, Box, CpuMeter, open_box
 from .command import CommandAgent
@@ -164,12 +164,13 @@ class _AgentRun:
         started = time.monotonic()
         records = _new_folder(self.settings.out / TRAJECTORIES / f"{key.instance_id}-{key.sample}")
         relay = Relay(self._endpoint, self.budget, self.settings.max_steps)
-        opened = open_box(self.sandbox, self._images[row["docker_image"]], self.settings.timeout_s)
-        with contextlib.closing(relay), opened as box:
-            budget_s = self.settings.cpu_budget or row.get("cpu_budget_s")
-            box.put(WORK, self._workspace(row, budget_s))
-            meter = CpuMeter(box, budget_s, lambda: relay.fatal)
-            ending = self._work(box, relay, meter, records)
+        image = self._images[row["docker_image"]]
+        with (
+            contextlib.closing(relay),
+            open_box(self.sandbox, image, self.settings.timeout_s) as box,
+        ):
+            meter = CpuMeter(box, self._cpu_budget(row), lambda: relay.fatal)
+            ending = self._work(self._prepare(box, relay, records, row), meter)
             answer = take_leftovers(box, read_archive(row["repo_archive"]), records / RECORDS)
         metadata = {
             "request": self.request,
@@ -177,27 +178,36 @@ class _AgentRun:
             "duration_s": round(time.monotonic() - started, 3),
             **meter.as_metadata(),
             "exit_status": ending,
-            "image": self._images[row["docker_image"]],
+            "image": image,
             "answered_at": now(),
             **answer.as_metadata(),
         }
         return answer.as_row(key, metadata)
 
-    def _workspace(self, row: DatasetRow, budget_s: int | None) -> dict[str, File]:
+    def _cpu_budget(self, row: DatasetRow) -> int | None:
+        return self.settings.cpu_budget or row.get("cpu_budget_s")
+
+    def _prepare(self, box: Box, relay: Relay, records: Path, row: DatasetRow) -> Job:
+        """Put the workspace of a row into a box, and start the clock."""
+        budget_s = self._cpu_budget(row)
         if budget_s:
             row = with_cpu_budget(row, budget_s)
-        return workspace_files(row, track=self.settings.track)
+        files = workspace_files(row, track=self.settings.track)
+        box.put(WORK, files)
+        task = files[TASK].data.decode()
+        deadline = time.monotonic() + self.settings.timeout_s
+        return Job(box, relay, task, records, self.settings.max_steps, deadline)
 
-    def _work(self, box: Box, relay: Relay, meter: CpuMeter, records: Path) -> str:
+    def _work(self, work: Job, meter: CpuMeter) -> str:
         """Have the agent work in a box; return how it ended.
 
         Raises:
             InfraError: what the agent leaves is not an answer of the model.
         """
-        deadline = time.monotonic() + self.settings.timeout_s
+        relay = work.relay
         with meter.running():
-            ending = self.agent.work(Job(box, relay, records, self.settings.max_steps, deadline))
-            box.stop()
+            ending = self.agent.work(work)
+            work.box.stop()
         relay.close()
         if self._called_off.is_set():
             raise InfraError("called off")

@@ -24,6 +24,8 @@ class Job:
 
     box: Box
     relay: Relay
+    task: str
+    """The text of its TASK.md."""
     trajectory: Path
     """A folder on this machine for the records of the agent."""
     max_steps: int | None

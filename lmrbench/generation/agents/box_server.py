@@ -44,8 +44,15 @@ class Handler(BaseHTTPRequestHandler):
             number = next(numbers)
             waiting[number] = future
             line = {"id": number, "method": self.command, "path": self.path, "body": body}
+            # The additions to Anthropic's messages that the request names.
+            line["betas"] = ",".join(self.headers.get_all("anthropic-beta", []))
             print(json.dumps(line), flush=True)
         return future.result()
+
+    def do_HEAD(self) -> None:
+        """Say that a server is here, which Claude Code asks."""
+        self.send_response(200)
+        self.end_headers()
 
     do_GET = do_POST = relay
 

@@ -55,6 +55,8 @@ class CommandAgent(Agent):
         environment = {
             "OPENAI_BASE_URL": URL,
             "OPENAI_API_KEY": "none-needed",
+            "ANTHROPIC_BASE_URL": URL.removesuffix("/v1"),
+            "ANTHROPIC_API_KEY": "none-needed",
             "LMRBENCH_MODEL": job.relay.model,
             "PYTHONUNBUFFERED": "1",
         }
@@ -69,7 +71,7 @@ def _split(command: str) -> list[str]:
     except ValueError as error:
         raise ArgumentError("agent", f"{command!r} is not a command ({error})") from None
     if not words:
-        example = "use mini-swe-agent, openhands, or a command, for example 'python a.py'"
+        example = "use codex, mini-swe-agent, or a command, for example 'python a.py'"
         raise ArgumentError("agent", f"is empty; {example}")
     return words
 

@@ -17,8 +17,8 @@ from typing import Any
 from lmrbench_data.base.errors import InfraError
 from lmrbench_evaluate.sandbox.docker_client import StreamReader
 
-from .allowed import MAX_REQUEST_BYTES
 from .box import Box
+from .dialects import MAX_REQUEST_BYTES
 from .relay import HttpAnswer, Relay
 
 PORT = 8000
@@ -82,7 +82,9 @@ class BoxEndpoint:
         """Relay a request, which may have been tampered with, and send its answer into the box."""
         try:
             body = base64.b64decode(request["body"])
-            answer = self._relay.answer(str(request["method"]), str(request["path"]), body)
+            method = str(request["method"])
+            betas = str(request["betas"])
+            answer = self._relay.answer(method, str(request["path"]), body, betas)
         except Exception:  # without an answer, the agent would wait for ever
             _log.exception("a request of an agent cannot be relayed")
             answer = HttpAnswer(500, b"{}")

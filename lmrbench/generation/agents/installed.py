@@ -1,6 +1,8 @@
-"""mini-swe-agent and OpenHands: each lives inside the box, in its own image, beside the relay."""
+"""Agents that others wrote: each lives inside the box, in its own image, beside the relay."""
 
 import json
+import logging
+from dataclasses import dataclass
 from pathlib import Path
 
 from lmrbench_data.loader import File
@@ -12,14 +14,41 @@ from .base import TIME_LIMIT, Agent, Job
 from .box import AGENT
 from .endpoints import URL
 from .relay import STEP_LIMIT
+from .session_trace import write_session
 
-#: Agent → its program, which the Python of its image runs.
-PROGRAMS = {"mini-swe-agent": "mini_process.py", "openhands": "openhands_process.py"}
 #: The agent's own records, one JSON object per line.
 TRAJECTORY = "trajectory.jsonl"
+_log = logging.getLogger(__name__)
 _OUTPUT_BYTES = 64 * 2**20
 #: The exit status of a program → how it ended.
-_ENDINGS = {0: "finished", 3: "stuck", 4: STEP_LIMIT, 5: "error"}
+_ENDINGS = {0: "finished", 1: "error", 3: "stuck", 4: STEP_LIMIT, 5: "error"}
+
+
+@dataclass(frozen=True)
+class Program:
+    """The program that starts an agent in the box."""
+
+    file: str
+    """Beside this module."""
+    python: str = "python"
+    """What runs it: by default the Python of the task."""
+    settings: tuple[str, ...] = ()
+    """More files, which it finds beside it."""
+
+    def files(self) -> dict[str, File]:
+        """Return the files that the box needs."""
+        folder = Path(__file__).parent
+        names = (self.file, *self.settings)
+        return {name: File((folder / name).read_bytes()) for name in names}
+
+
+#: Agent → its program.
+PROGRAMS = {
+    "claude-code": Program("claude_process.py"),
+    "codex": Program("codex_process.py", settings=("codex.toml",)),
+    "mini-swe-agent": Program("mini_process.py", "/opt/mini-swe-agent/bin/python"),
+    "openhands": Program("openhands_process.py", "/opt/openhands/bin/python"),
+}
 
 
 class InstalledAgent(Agent):
@@ -33,12 +62,25 @@ class InstalledAgent(Agent):
         return find_agent_image(connect(), self.name, tag)
 
     def work(self, job: Job) -> str:
-        """Run it to its end; its records become trajectory.jsonl, its log output.log."""
-        program = Path(__file__).with_name(PROGRAMS[self.name])
-        job.box.put(AGENT, {program.name: File(program.read_bytes())}, owner=0)
+        """Run it to its end.
+
+        Its records become trajectory.jsonl, the same as a trace session.jsonl, its log output.log.
+        """
+        program = PROGRAMS[self.name]
+        job.box.put(AGENT, program.files(), owner=0)
         options = {"model": job.relay.model, "base_url": URL, "max_steps": job.max_steps}
-        python = f"/opt/{self.name}/bin/python"
-        command = [python, "-I", f"{AGENT}/{program.name}", json.dumps(options)]
-        with (job.trajectory / TRAJECTORY).open("wb", buffering=0) as records:
-            status = job.execute(self.name, command, output_bytes=_OUTPUT_BYTES, stdout=records)
+        command = [program.python, "-I", f"{AGENT}/{program.file}", json.dumps(options)]
+        path = job.trajectory / TRAJECTORY
+        try:
+            with path.open("wb", buffering=0) as records:
+                status = job.execute(self.name, command, output_bytes=_OUTPUT_BYTES, stdout=records)
+        finally:
+            self._trace(path, job)
         return TIME_LIMIT if status is None else _ENDINGS.get(status, f"exit {status}")
+
+    def _trace(self, records: Path, job: Job) -> None:
+        """Write the trace of a session; records that an agent forged cannot end the run."""
+        try:
+            write_session(records, self.name, job.relay.model, job.task)
+        except Exception:
+            _log.warning("%s: no trace can be made of the records", records, exc_info=True)

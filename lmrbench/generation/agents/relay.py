@@ -17,11 +17,11 @@ from lmrbench_data.base.text import one_line, plural
 from lmrbench_data.chat.budget import Budget
 from lmrbench_data.chat.client import ChatClient
 from lmrbench_data.chat.endpoint import Endpoint
-from lmrbench_data.chat.refusals import LIMITS, Cause, get
+from lmrbench_data.chat.refusals import Cause
 from lmrbench_data.chat.reply import Reply
 from lmrbench_data.chat.server import Connection, address_and_key
 
-from .allowed import DIALECTS, Dialect, NotAllowedError, Request
+from .dialects import CHAT, DIALECTS, Dialect, NotAllowedError, Request
 from .usage import Usage
 
 STEP_LIMIT, COST_LIMIT, COST_UNKNOWN = "step_limit", "cost_limit", "cost_unknown"
@@ -30,12 +30,16 @@ GRACE_S = 2.0
 #: Repetitions of a request that is refused for no known cause, and seconds before each.
 _REPEATS = 2
 _PAUSE_S = 0.5
+#: Statuses of a busy server, which is asked again while the agent waits.
+_BUSY = (429, 503, 529)
 _RESPONSES = (
-    "only chat completions are relayed, not /v1/responses; if this model takes tools without "
-    "reasoning, add --body 'reasoning_effort=\"none\"', else choose another model, or serve it "
-    "under another name through a gateway"
+    "this agent asks for chat completions; if this model takes tools without reasoning, add --body "
+    "'reasoning_effort=\"none\"', else choose another model, or codex, which asks for /v1/responses"
 )
 _JSON = "application/json"
+#: Parameters of thinking, which clients choose themselves.
+_EFFORT = ("reasoning", "reasoning_effort", "thinking", "output_config", "verbosity")
+_MAX_EFFORT = 500
 
 
 class HttpAnswer(NamedTuple):
@@ -77,7 +81,7 @@ class Relay:
         self._max_steps = max_steps
         self._max_tokens = endpoint.max_tokens
         self._body = endpoint.body
-        self._limit_name = LIMITS[0]
+        self._limit_number = 0  # of the name of the token limit, among those of a dialect
         self._rules = ChatClient(endpoint)
         self._server = Connection(*address_and_key(endpoint.base_url), endpoint.timeout_s)
         self._pending = 0
@@ -128,23 +132,26 @@ class Relay:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._server.close()
 
-    def answer(self, method: str, path: str, body: bytes) -> HttpAnswer:
-        """Return the answer to a request of the agent."""
+    def answer(self, method: str, path: str, body: bytes, betas: str = "") -> HttpAnswer:
+        """Return the answer to a request of the agent.
+
+        Args:
+            betas: names of additions to Anthropic's messages, with commas between them.
+        """
         path = path.partition("?")[0].rstrip("/").removeprefix("/v1")
         if (method, path) == ("GET", "/models"):
             entry = {"id": self.model, "object": "model", "created": 0, "owned_by": "lmrbench"}
             return _json(200, {"object": "list", "data": [entry]})
         dialect = DIALECTS.get(path)
         if method != "POST" or dialect is None:
-            if path == "/responses":
-                self.complaint = _RESPONSES
-            return _refusal(404, "only POST /v1/chat/completions and GET /v1/models are relayed")
+            paths = ", ".join(f"/v1{path}" for path in DIALECTS)
+            return _refusal(404, f"only GET /v1/models and POST to {paths} are relayed")
         try:
             request = dialect.read(body, self.model)
         except NotAllowedError as error:
             self.complaint = str(error)
             return _refusal(400, self.complaint)
-        return self._run(self._forward(dialect, request))
+        return self._run(self._forward(dialect, request, dialect.headers(betas)))
 
     def _run(self, work: Coroutine[Any, Any, HttpAnswer]) -> HttpAnswer:
         """Wait for an answer that the event loop gets."""
@@ -161,23 +168,31 @@ class Relay:
         finally:
             self._requests.discard(future)
 
-    async def _forward(self, dialect: Dialect, request: Request) -> HttpAnswer:
+    async def _forward(
+        self, dialect: Dialect, request: Request, headers: Mapping[str, str]
+    ) -> HttpAnswer:
         """Ask the server within all limits."""
-        obstacle = self._obstacle()
-        if obstacle:
-            return _refusal(403, obstacle)
         self._pending += 1
+        request = {**request, **self._body}
+        self._note_effort(request)
         try:
-            return await self._ask(dialect, {**request, **self._body})
+            return await self._ask(dialect, request, headers)
         finally:
             self._pending -= 1
 
+    def _note_effort(self, request: Request) -> None:
+        """Note how much thinking a request asks for, so that the row can say it."""
+        self.usage.effort = {}
+        for name in _EFFORT:
+            if name in request and len(json.dumps(request[name])) <= _MAX_EFFORT:
+                self.usage.effort[name] = request[name]
+
     def _obstacle(self) -> str:
-        """Return why no request may be sent; empty if one may be."""
+        """Return why a request that is under way may not be sent; empty if it may be."""
         if self.fatal:
             return "the run ends"
-        # Those under way count, so requests at the same time do not pass together.
-        steps = self.usage.steps + self._pending
+        # Others under way count, so requests at the same time do not pass together.
+        steps = self.usage.steps + self._pending - 1
         if self._max_steps is not None and steps >= self._max_steps:
             self.limit = STEP_LIMIT
             return f"the limit of {self._max_steps} steps is reached"
@@ -185,57 +200,89 @@ class Relay:
             self.limit = COST_UNKNOWN if self._budget.unknown else COST_LIMIT
         return self._budget.why
 
-    async def _ask(self, dialect: Dialect, request: Request) -> HttpAnswer:
+    async def _ask(
+        self, dialect: Dialect, request: Request, headers: Mapping[str, str]
+    ) -> HttpAnswer:
         """Send a request, again if that may help, and count its answer."""
-        repeats = _REPEATS
+        tries = 0
         while True:
-            body = self._with_limit(request)
+            obstacle = self._obstacle()
+            if obstacle:
+                return _refusal(403, obstacle)
+            body = self._with_limit(dialect, request)
             try:
-                reply = await self._server.send(body)
+                reply = await self._server.send(body, dialect.form, headers)
             except InputError as error:
                 self.fatal = str(error)
                 return _refusal(403, "the run ends")
             if reply.is_billed:
                 self.usage.bill(reply.tokens)
             if not reply.problem:
-                return self._take(reply, body)
-            cause = self._rules.cause(reply)
-            is_ours = self._max_tokens and LIMITS[0] in body
-            if is_ours and reply.refusal.first_named(LIMITS[:1]):
-                self._limit_name = LIMITS[1]  # older servers know the limit by its older name
-            elif cause is Cause.UNKNOWN and repeats and not reply.is_billed:
-                await asyncio.sleep(_PAUSE_S)
-                repeats -= 1
-            else:
-                return await self._refuse(dialect, reply, cause)
+                return self._take(dialect, reply, body)
+            pause_s = self._pause_s(dialect, reply, tries)
+            if pause_s is None:
+                return await self._refuse(dialect, reply)
+            await asyncio.sleep(pause_s)
+            tries += 1
 
-    def _with_limit(self, request: Request) -> Request:
+    def _pause_s(self, dialect: Dialect, reply: Reply, tries: int) -> float | None:
+        """Return the seconds before a request is sent again; None if it is refused."""
+        cause = self._rules.cause(reply)
+        if self._is_old_limit_expected(dialect, reply):
+            self._limit_number = 1
+            return 0.0
+        if cause is None and _is_busy(dialect, reply):
+            self._miss(reply.status, self._reason(reply))
+            return reply.pause_s(tries)
+        if cause is Cause.UNKNOWN and tries < _REPEATS and not reply.is_billed:
+            return _PAUSE_S
+        return None
+
+    def _limit_name(self, dialect: Dialect) -> str:
+        return dialect.limits[min(self._limit_number, len(dialect.limits) - 1)]
+
+    def _is_old_limit_expected(self, dialect: Dialect, reply: Reply) -> bool:
+        """Return whether an older server refuses the newer name of the token limit."""
+        name = self._limit_name(dialect)
+        if not self._max_tokens or name == dialect.limits[-1]:
+            return False
+        return bool(reply.refusal.first_named([name]))
+
+    def _with_limit(self, dialect: Dialect, request: Request) -> Request:
         """Return a request with one token limit, at most that of the run."""
         if not self._max_tokens:
             return request
         limits = [self._max_tokens]
         sent = dict(request)
-        for name in LIMITS:
+        for name in dialect.limits:
             limits.append(sent.pop(name, self._max_tokens))
-        return {**sent, self._limit_name: min(limits)}
+        limit = min(limits)
+        return dialect.fit({**sent, self._limit_name(dialect): limit}, limit)
 
-    async def _refuse(self, dialect: Dialect, reply: Reply, cause: Cause | None) -> HttpAnswer:
+    async def _refuse(self, dialect: Dialect, reply: Reply) -> HttpAnswer:
         """Return what the agent is told of a refusal."""
         if not reply.status:
             return self._miss(502, f"the server does not answer ({reply.problem})")
+        cause = self._rules.cause(reply)
         failure = self._rules.failure(reply, cause)
         reason = str(failure)
-        if "/responses" in reply.refusal.text:
+        if dialect is CHAT and "/responses" in reply.refusal.text:
             reason = f"{self._rules.clean(reply.refusal.message)} ({_RESPONSES})"
         if isinstance(failure, LMRBenchError) and await self._is_refused_for_good(dialect):
             self.fatal = reason
         elif cause is None:
             retry_after = one_line(reply.response.headers.get("Retry-After", ""))[:40]
-            return self._miss(reply.status, f"the server says {reason}", retry_after)
+            return self._miss(reply.status, self._reason(reply), retry_after)
         self.failure = ""
         self.complaint = reason
-        refused = f"The server refused this request ({reply.status})."
-        return _ADVICE.get(cause) or _refusal(reply.status, refused)
+        if cause is Cause.LENGTH:
+            return _refusal(400, dialect.too_long, "context_length_exceeded")
+        if cause is Cause.FILTER:
+            return _refusal(400, "A content filter refused this request.", "content_filter")
+        return _refusal(reply.status, f"The server refused this request ({reply.status}).")
+
+    def _reason(self, reply: Reply) -> str:
+        return f"the server says {self._rules.failure(reply, self._rules.cause(reply))}"
 
     async def _is_refused_for_good(self, dialect: Dialect) -> bool:
         """Ask what no agent wrote.
@@ -243,7 +290,7 @@ class Relay:
         A firewall, or words of the agent that an error repeats, must not end the run.
         """
         request = {"model": self.model, **dialect.probe, **self._body}
-        reply = await self._server.send(self._with_limit(request))
+        reply = await self._server.send(self._with_limit(dialect, request), dialect.form)
         if reply.is_billed:
             self._budget.add(reply.tokens)
         if not (reply.status and reply.problem):
@@ -257,15 +304,13 @@ class Relay:
         self.usage.miss()
         return _refusal(status, "The server gave no answer.")._replace(retry_after=retry_after)
 
-    def _take(self, reply: Reply, request: Request) -> HttpAnswer:
+    def _take(self, dialect: Dialect, reply: Reply, request: Request) -> HttpAnswer:
         """Return an answer, which may be a stream that breaks off."""
-        limit = request.get(self._limit_name)
-        if reply.tokens and self._rules.is_limit_ignored(reply.tokens, self._limit_name, limit):
-            self._limit_name = LIMITS[1]
-        error = next(filter(None, (get(event, "error") for event in reply.events)), None)
-        if error:
-            message = self._rules.clean(str(get(error, "message") or error))
-            return self._miss(502, f"the answer broke off: {message}")
+        name = self._limit_name(dialect)
+        if reply.tokens and self._rules.is_limit_ignored(reply.tokens, name, request.get(name)):
+            self._limit_number = 1
+        if reply.break_off:
+            return self._miss(502, f"the answer broke off: {self._rules.clean(reply.break_off)}")
         self.failure = ""
         self._has_answer = True
         self.usage.end_wait()
@@ -275,17 +320,13 @@ class Relay:
 
 def _refusal(status: int, message: str, code: str = "relay") -> HttpAnswer:
     error = {"message": message, "type": "relay", "param": None, "code": code}
-    return _json(status, {"error": error})
+    return _json(status, {"type": "error", "error": error})
+
+
+def _is_busy(dialect: Dialect, reply: Reply) -> bool:
+    """Return whether the relay waits for the server."""
+    return dialect.waits and reply.status in _BUSY and reply.is_passing
 
 
 def _json(status: int, value: Any) -> HttpAnswer:
     return HttpAnswer(status, json.dumps(value).encode())
-
-
-#: What an agent is told of a refusal that it can act on.
-_ADVICE: Mapping[Cause | None, HttpAnswer] = {
-    Cause.LENGTH: _refusal(
-        400, "This model's maximum context length is exceeded.", "context_length_exceeded"
-    ),
-    Cause.FILTER: _refusal(400, "A content filter refused this request.", "content_filter"),
-}

@@ -1,7 +1,7 @@
 """The steps, tokens and costs of one agent, and the requests that its server did not answer."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lmrbench_data.chat.budget import Budget, Tokens
@@ -25,6 +25,8 @@ class Usage:
     """Requests without an answer."""
     refused_s: float = 0.0
     """The seconds between each first request without an answer and the next answer."""
+    effort: dict[str, Any] = field(default_factory=dict)
+    """The parameters of thinking in the last request."""
     _waits_since: float = 0.0
 
     def bill(self, tokens: Tokens | None) -> None:
@@ -56,6 +58,7 @@ class Usage:
             "input_tokens": self.tokens and self.tokens.question,
             "output_tokens": self.tokens and self.tokens.answer,
             "cost_usd": self.cost_usd,
+            "effort": self.effort,
         }
         if self.refused:
             facts |= {"refused": self.refused, "refused_s": round(self.refused_s, 3)}

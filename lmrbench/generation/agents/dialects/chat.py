@@ -1,92 +1,24 @@
-"""The requests of an agent that are relayed: their parameters cost and reach nothing else.
+"""Chat completions: what an agent may ask in them."""
 
-Each dialect, a way of asking a model, has one table of what may be asked in it.
-"""
-
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from lmrbench_data.chat import answer_forms
 from lmrbench_data.chat.refusals import LIMITS
 
-#: Bytes of a request: a full context window of text.
-MAX_REQUEST_BYTES = 4 * 2**20
-#: Objects and lists in a request: parsed, each takes up to a hundred times its bytes.
-_MAX_CONTAINERS = 100_000
-
-Request = dict[str, Any]
-
-
-class NotAllowedError(Exception):
-    """A request that is not relayed; the message says why."""
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """One way of asking a model, and what an agent may ask in it."""
-
-    path: str
-    relayed: frozenset[str]
-    """Parameters. Any other could buy another model, a dearer tier, a search of the web, or
-    several answers."""
-    left_out: frozenset[str]
-    """Parameters that change no answer, and are not passed on."""
-    probe: Mapping[str, Any]
-    """The smallest request, without the model."""
-    check: Callable[[Request], Request]
-    """Returns what to send for a request of relayed parameters, or raises NotAllowedError."""
-
-    def read(self, body: bytes, model: str) -> Request:
-        """Return the request to send for a body of the agent; NotAllowedError if none may be."""
-        request = _parse(body)
-        if request.get("model") != model:
-            raise NotAllowedError(_ONE_ANSWER.format(model))
-        sent = {}
-        for name, value in request.items():
-            if value is not None and name not in self.left_out:
-                sent[name] = value
-        unknown = sent.keys() - self.relayed
-        if unknown:
-            raise NotAllowedError(f"{min(unknown)[:60]!r} is not relayed; leave it out")
-        return self.check(sent)
-
-
-_ONE_ANSWER = "only one answer per request, of the model {!r}, is relayed"
-_FORM = "the body must be a JSON object with model and messages, valid Unicode and no NaN"
-
-
-def _parse(body: bytes) -> Request:
-    if len(body) > MAX_REQUEST_BYTES or body.count(b"{") + body.count(b"[") > _MAX_CONTAINERS:
-        most = f"{MAX_REQUEST_BYTES >> 20} MiB"
-        raise NotAllowedError(f"a request may have at most {most}, lists and objects")
-    try:
-        request = json.loads(body)
-        # Half a surrogate pair, NaN and Infinity cannot be sent.
-        json.dumps(request, ensure_ascii=False, allow_nan=False).encode()
-    except (ValueError, RecursionError):
-        raise NotAllowedError(_FORM) from None
-    if not isinstance(request, dict):
-        raise NotAllowedError(_FORM)
-    return request
-
-
-# --- chat completions ---------------------------------------------------------------------------
+from .dialect import FORM, ONE_ANSWER, PROBE, Dialect, NotAllowedError, Request
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 #: Parts of a message; images, sound and files are not relayed.
 _PARTS = ("text", "refusal", "thinking", "redacted_thinking", "reasoning")
 
 
-def _check_chat(request: Request) -> Request:
+def _check(request: Request) -> Request:
     messages = request.get("messages")
     if not isinstance(messages, list):
-        raise NotAllowedError(_FORM)
+        raise NotAllowedError(FORM)
     if request.pop("n", 1) != 1:
-        raise NotAllowedError(_ONE_ANSWER.format(request["model"]))
+        raise NotAllowedError(ONE_ANSWER.format(request["model"]))
     _check_tools(request.get("tools", []), request.get("tool_choice", "auto"))
-    if any(type(request.get(name, 1)) is not int for name in LIMITS):
-        raise NotAllowedError("the token limit must be a number")
     request["messages"] = [_message(message) for message in messages]
     if request.get("stream"):
         request["stream_options"] = {"include_usage": True}
@@ -144,7 +76,7 @@ def _check_parts(content: Any) -> list[Any]:
 
 
 CHAT = Dialect(
-    path="/chat/completions",
+    form=answer_forms.CHAT,
     relayed=frozenset(
         [
             "model",
@@ -169,8 +101,8 @@ CHAT = Dialect(
             "tools",
             "tool_choice",
             "parallel_tool_calls",
-            "max_completion_tokens",
-            "max_tokens",
+            "prompt_cache_key",
+            *LIMITS,
         ]
     ),
     left_out=frozenset(
@@ -180,11 +112,11 @@ CHAT = Dialect(
             "store",
             "safety_identifier",
             "stream_options",
-            "prompt_cache_key",
             "prompt_cache_retention",
         ]
     ),
-    probe={"messages": [{"role": "user", "content": "Say OK."}]},
-    check=_check_chat,
+    limits=LIMITS,
+    probe={"messages": [PROBE]},
+    check=_check,
+    waits=False,
 )
-DIALECTS = {dialect.path: dialect for dialect in (CHAT,)}
