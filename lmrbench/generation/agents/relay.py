@@ -1,6 +1,6 @@
 """The only way from an agent to the model: one server, one model, the key added on this side.
 
-Requests from a box are not trusted: they reach this server only, as far as `allowed` relays them.
+Requests from a box are not trusted: they reach this server only, as far as `dialects` relays them.
 Limits on steps and costs are enforced here, regardless of the agent's own. A server's error text,
 which may quote the key, stays here.
 """
