@@ -62,7 +62,6 @@ def report(
 
     Example: lmrbench report runs/a runs/b --out report.html
     """
-    from lmrbench_evaluate.hub.eval_results import write_eval_results
     from lmrbench_evaluate.reports.report import check_form
 
     from ..api import run as runs_api
@@ -74,7 +73,9 @@ def report(
     written = [made.save(path, replace=replace) for path in out or ()]
     written += made.save_figures(figures) if figures else []
     if eval_results:
-        written += write_eval_results(open_hub(), made.paths, published, eval_results)
+        from lmrbench_evaluate.hub.eval_results import write_eval_results
+
+        written += write_eval_results(open_hub(), made, published, eval_results)
     for path in written:
         print_err(f"written: {path}")
     if made.bad_annotations:

@@ -36,6 +36,11 @@ def child_path(folder: Path, name: str, suffix: str = "") -> Path:
     return folder / f"{name}{suffix}"
 
 
+def plain_name(text: str, default: str) -> str:
+    """Return a text as a plain name (`PLAIN`); the default if nothing is left of it."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", text)[-100:].lstrip("._-") or default
+
+
 def is_invisible(char: str) -> bool:
     """Return whether a character has no glyph or changes the display of others. A space has one."""
     code = ord(char)

@@ -36,3 +36,22 @@ def test_incomplete_run_has_no_results(world: World) -> None:
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "runs/models: has no results for the Hub: it is not complete" in done.stderr
     assert not Path(world.folder, "none").exists()
+
+
+def test_models_with_one_plain_name_have_a_file_each_and_a_track_is_needed(world: World) -> None:
+    for name in ("results.jsonl", "predictions.jsonl"):
+        text = (world.folder / "runs" / "models" / name).read_text()
+        (world.folder / "runs" / "alike" / name).parent.mkdir(exist_ok=True)
+        changed = text.replace('"good"', '"org/x"').replace('"bad"', '"org-x"')
+        (world.folder / "runs" / "alike" / name).write_text(changed)
+    facts = (world.folder / "runs" / "models" / "run.json").read_text()
+    (world.folder / "runs" / "alike" / "run.json").write_text(facts)
+    world.ok("report", "runs/alike", "--eval-results", "alike", "--published", DATASET)
+    files = [yaml.safe_load(path.read_text()) for path in (world.folder / "alike").iterdir()]
+    assert sorted(entry["value"] for [entry] in files) == [0.0, 50.0]
+
+    for name in ("results.jsonl", "predictions.jsonl"):
+        path = world.folder / "runs" / "alike" / name
+        path.write_text(path.read_text().replace('"track": "paper"', '"track": "unstated"'))
+    done = world.lmrbench("report", "runs/alike", "--eval-results", "none", "--published", DATASET)
+    assert (done.returncode, "3 of 3 rows without a track" in done.stderr) == (1, True), done.stderr

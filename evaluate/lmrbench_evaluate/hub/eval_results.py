@@ -4,29 +4,26 @@ The owner of a model's repository, or anyone with a pull request, puts the file 
 `.eval_results/`; the Hub shows the scores on the model's page and on the benchmark's leaderboard.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import write_atomically
+from lmrbench_data.base.names import plain_name
 from lmrbench_data.dataset.hub_tasks import HUB_TASKS, HubTask
-from lmrbench_data.dataset.load import load_rows
 
-from ..reports.scores import ModelScore, score_runs
-from ..runs.folder import RunFolder
-from .submit import Published, find_published, run_faults
+from ..reports.data import ReportData
+from ..reports.scores import ModelScore
+from .submit import Published, publishable
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry, HfApi
 
 
-def write_eval_results(
-    api: "HfApi", runs: Sequence[Path], dataset: str, folder: Path
-) -> list[Path]:
-    """Write the results of each model of these runs into a folder; return the files.
+def write_eval_results(api: "HfApi", report: ReportData, dataset: str, folder: Path) -> list[Path]:
+    """Write the results of each model of a report into a folder; return the files.
 
     Args:
         dataset: the published dataset, `org/name`.
@@ -34,19 +31,24 @@ def write_eval_results(
     Raises:
         InputError: a run is not complete or not official, or its dataset is not published.
     """
+    from huggingface_hub import eval_result_entries_to_yaml
+
     by_model: dict[str, list[EvalResultEntry]] = {}
-    for run in runs:
-        run_folder = RunFolder(run)
-        facts = run_folder.facts
-        published = find_published(api, dataset, facts["dataset_sha256"])
-        rows = load_rows(f"{dataset}@{published.sha}", published.config)
-        faults = list(run_faults(facts, list(run_folder.rows()), len(rows)))
-        if faults:
-            raise InputError(f"{run}: has no results for the Hub: {'; '.join(faults)}")
-        for score in score_runs([run]):
-            entries = by_model.setdefault(score.model, [])
-            entries.extend(_entries(score, facts, dataset, published))
-    return [_write(folder, model, entries) for model, entries in sorted(by_model.items())]
+    for run, facts in zip(report.paths, report.runs, strict=True):
+        published = publishable(api, run, dataset, "has no results for the Hub")
+        for score in report.scores:
+            if score.path == run:
+                entries = by_model.setdefault(score.model, [])
+                entries.extend(_entries(score, facts, dataset, published))
+    written: list[Path] = []
+    for model, entries in sorted(by_model.items()):
+        path = folder / f"{plain_name(model, 'model')}.yaml"
+        if path in written:  # two models whose names differ in other characters
+            path = path.with_stem(f"{path.stem}-{len(written)}")
+        text = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False)
+        write_atomically(path, text)
+        written.append(path)
+    return written
 
 
 def _entries(
@@ -93,13 +95,3 @@ def _notes(score: ModelScore, facts: Mapping[str, Any]) -> str:
         how += f" ({score.setting})"
     samples = "1 sample" if score.samples == 1 else f"mean of {score.samples} samples"
     return f"{how}; {score.track} track; {samples}; harness {facts['harness_version']}"
-
-
-def _write(folder: Path, model: str, entries: "list[EvalResultEntry]") -> Path:
-    from huggingface_hub import eval_result_entries_to_yaml
-
-    name = "".join(char if char.isalnum() or char in "._-" else "-" for char in model)
-    path = folder / f"{name.lstrip('._-') or 'model'}.yaml"
-    text = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False)
-    write_atomically(path, text)
-    return path

@@ -6,7 +6,6 @@ title of the pull request carries the hash of its content.
 
 import contextlib
 import hashlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.hub_client import check_rights, hub_errors, open_pull_request, tags
+from lmrbench_data.base.names import plain_name
 from lmrbench_data.base.text import one_line, plural
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.result_rows import ResultRow
@@ -54,12 +54,8 @@ def plan_submission(api: "HfApi", run: Path, dataset: str, results_repo: str) ->
     facts = folder.facts
     folder.require_predictions()
     rows = list(folder.rows())
-    published = find_published(api, dataset, facts["dataset_sha256"])
-    dataset_rows = load_rows(f"{dataset}@{published.sha}", published.config)
-    faults = [*run_faults(facts, rows, len(dataset_rows)), *table_faults(rows)]
-    if faults:
-        raise InputError(f"{run}: cannot be submitted: {'; '.join(faults)}")
-    run_id = re.sub(r"[^A-Za-z0-9._-]", "-", facts["run_id"])[-100:].lstrip("._-") or "run"
+    published = publishable(api, run, dataset, "cannot be submitted")
+    run_id = plain_name(facts["run_id"], "run")
     return SubmissionPlan(
         results_repo=results_repo,
         run_id=run_id,
@@ -67,20 +63,40 @@ def plan_submission(api: "HfApi", run: Path, dataset: str, results_repo: str) ->
         rows=rows,
         tag=published.tag,
         user=_check_results(api, results_repo, run_id),
-        benchmark=f"{benchmark_title(dataset_rows[0]['canary'])} {facts['benchmark_version']}",
+        benchmark=f"{published.title} {facts['benchmark_version']}",
     )
 
 
 class Published(NamedTuple):
-    """A place on the Hub that has the dataset of a run."""
+    """A place on the Hub that has the dataset of a run, and the title of its benchmark."""
 
     tag: str
     sha: str
     config: str
+    title: str
 
 
-def find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> Published:
-    """Find the content that a run was evaluated on: others can repeat the run there."""
+def publishable(api: "HfApi", run: Path, dataset: str, refusal: str) -> Published:
+    """Find the published dataset of a run whose scores may stand beside those of others.
+
+    Args:
+        refusal: what an error says of the run before it gives the reasons.
+
+    Raises:
+        InputError: the run is not complete or not official, or no version has its dataset.
+    """
+    folder = RunFolder(run)
+    rows = list(folder.rows())
+    tag, sha, config = _find_published(api, dataset, folder.facts["dataset_sha256"])
+    dataset_rows = load_rows(f"{dataset}@{sha}", config)
+    faults = [*_run_faults(folder.facts, rows, len(dataset_rows)), *table_faults(rows)]
+    if faults:
+        raise InputError(f"{run}: {refusal}: {'; '.join(faults)}")
+    return Published(tag, sha, config, benchmark_title(dataset_rows[0]["canary"]))
+
+
+def _find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> tuple[str, str, str]:
+    """Return tag, commit and configuration with the content of a run, for others to repeat it."""
     for tag, sha in sorted(tags(api, repo_id).items(), reverse=True):
         where = f"{repo_id}@{tag}"
         with hub_errors(where):
@@ -88,14 +104,14 @@ def find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> Published
         for config in CONFIGS:
             with contextlib.suppress(LoadError):
                 if read_card_stamp(Path(card), where, config)["sha256"] == dataset_sha256:
-                    return Published(tag, sha, config)
+                    return tag, sha, config
     raise InputError(
         f"{repo_id}: no tag has the dataset of this run ({dataset_sha256[:12]});"
         f" evaluate on a published version, {repo_id}@vX.Y.Z"
     )
 
 
-def run_faults(
+def _run_faults(
     facts: Mapping[str, Any], rows: Sequence[ResultRow], instances: int
 ) -> Iterator[str]:
     again = "run the same `lmrbench evaluate` again"
