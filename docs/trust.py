@@ -9,7 +9,7 @@ stored in `benchmark/mutants.yaml`.
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,29 +38,28 @@ KINDS = {
 }
 
 
-def known_answers(tasks: Sequence[Task]) -> list[list[str]]:
-    """Return a line for each configuration and kind: answers, wrong verdicts, and the interval of their rate."""
+def known_answers(tasks: Sequence[Task], open_rows: Collection[str]) -> list[list[str]]:
+    """Return a line for each configuration and kind: answers, wrong verdicts, and the interval of their rate.
+
+    Only answers to proved rows count: a proof says that each of them got the verdict that its kind requires.
+    """
     lines = []
     for config in CONFIGS:
         counts: Counter[str] = Counter()
         for task in tasks:
             for item in task.instances_of(config):
-                counts.update(trial.name.partition("/")[0] for trial in make_trials(task, item))
+                if item.instance_id not in open_rows:
+                    counts.update(trial.name.partition("/")[0] for trial in make_trials(task, item))
         for kind, (description, is_right) in KINDS.items():
             if number := counts[kind]:
                 error = "refused" if is_right else "accepted"
-                lines.append([f"`{config}`", f"{kind}: {description}", str(number), f"0 {error}", _at_most(0, number)])
+                at_most = f"{100 * wilson(0, number)[1]:.1f}%"
+                lines.append([f"`{config}`", f"{kind}: {description}", str(number), f"0 {error}", at_most])
     return lines
 
 
-def _at_most(errors: int, number: int) -> str:
-    """Return the upper bound of Wilson's 95% interval of a rate."""
-    return f"{100 * wilson(errors, number)[1]:.1f}%"
-
-
-def proved_rows(tasks: Sequence[Task]) -> list[list[str]]:
+def proved_rows(tasks: Sequence[Task], open_rows: Collection[str]) -> list[list[str]]:
     """Return a line for each task: proved rows of each configuration, of all."""
-    open_rows = set(unproved(tasks))
     lines = []
     for task in tasks:
         cells = []
@@ -71,15 +70,19 @@ def proved_rows(tasks: Sequence[Task]) -> list[list[str]]:
     return lines
 
 
-def mutant_lines(tasks: Sequence[Task]) -> list[list[str]]:
+def mutant_lines() -> list[list[str]]:
     """Return a line for each instance whose mutants were evaluated."""
-    measured = read_yaml(MUTANTS) if MUTANTS.exists() else {}
     lines = []
-    for name, facts in sorted(measured.items()):
+    for name, facts in sorted(_measured().items()):
         different = facts["mutants"] - facts["equivalent"]
         rate = f"{100 * facts['noticed'] / different:.1f}%" if different else "-"
         lines.append([f"`{name}`", *(str(facts[key]) for key in ("mutants", "equivalent", "noticed")), rate])
     return lines
+
+
+def _measured() -> dict[str, Any]:
+    """Return instance id → numbers of its mutants, as far as they were measured."""
+    return read_yaml(MUTANTS) if MUTANTS.exists() else {}
 
 
 def measure_mutants(tasks: Sequence[Task]) -> None:
@@ -88,7 +91,7 @@ def measure_mutants(tasks: Sequence[Task]) -> None:
     from lmrbench_evaluate.sandbox import open_sandbox
     from mutants import errors, mutants_of
 
-    measured: dict[str, Any] = read_yaml(MUTANTS) if MUTANTS.exists() else {}
+    measured = _measured()
     with open_sandbox("auto") as sandbox:
         for task, item in _references(tasks):
             if item.instance_id in measured:
@@ -111,10 +114,11 @@ def _references(tasks: Sequence[Task]) -> list[tuple[Task, Instance]]:
 
 def page(tasks: Sequence[Task], text: str) -> str:
     """Return the page with current tables, each of which follows its header."""
+    open_rows = unproved(tasks)
     tables = {
-        ("configuration", "answers", "number", "wrong verdicts", "rate at most"): known_answers(tasks),
-        ("instance", "mutants", "equivalent", "noticed", "rate"): mutant_lines(tasks),
-        ("task", *CONFIGS): proved_rows(tasks),
+        ("configuration", "answers", "number", "wrong verdicts", "rate at most"): known_answers(tasks, open_rows),
+        ("instance", "mutants", "equivalent", "noticed", "rate"): mutant_lines(),
+        ("task", *CONFIGS): proved_rows(tasks, open_rows),
     }
     for header, lines in tables.items():
         first = f"| {' | '.join(header)} |\n"
