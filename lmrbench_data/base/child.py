@@ -95,11 +95,6 @@ class Child:
             _wait(pipe, select.POLLOUT, deadline)
             rest = rest[os.write(pipe, rest) :]
 
-    def close_stdin(self) -> None:
-        """Let the child read the end of its input."""
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-
     def read_frame(self, max_bytes: int, deadline: float) -> bytes | None:
         """Return the next frame that the child wrote to stdout; None at the end of the stream.
 

@@ -76,9 +76,11 @@ def compare_pairs(scores: Scores, names: Sequence[str]) -> list[Pair]:
 
 def _adjust(pairs: Sequence[Pair]) -> Iterator[Pair]:
     """Yield the pairs with adjusted p values and their noise floors."""
+    if not pairs:
+        return
     p_values = holm([pair.p for pair in pairs])
+    differing = least_differing(len(pairs), ALPHA)
     for pair, p in zip(pairs, p_values, strict=True):
-        differing = least_differing(len(pairs), ALPHA)
         floor = None
         if differing <= pair.instances:
             floor = differing * pair.unit / pair.instances
