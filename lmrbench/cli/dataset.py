@@ -387,9 +387,8 @@ def push(
     _refuse_unproved(configs, facts.name, benchmark)
     rows = {built.config: built.rows for built in configs}
     with tempfile.TemporaryDirectory() as folder:
-        if harbor:
-            _write_harbor(rows, Path(folder))
-        plan = plan_push(api, repo, rows, facts, Path(folder))
+        tasks = _write_harbor(rows, Path(folder)) if harbor else {}
+        plan = plan_push(api, repo, rows, facts, tasks)
         if not as_json:
             _print_plan(plan)
         sha = None
@@ -412,8 +411,8 @@ def push(
     emit(result, as_json)
 
 
-def _write_harbor(configs: Mapping[str, list[DatasetRow]], folder: Path) -> None:
-    """Write the tasks of all rows for Harbor, as they lie in the repository."""
+def _write_harbor(configs: Mapping[str, list[DatasetRow]], folder: Path) -> dict[str, Path]:
+    """Write the tasks of all rows for Harbor; return path in the repository → file."""
     from ..export.harbor import write_registry, write_tasks
     from ..export.settings import HarborSettings
 
@@ -423,6 +422,8 @@ def _write_harbor(configs: Mapping[str, list[DatasetRow]], folder: Path) -> None
         progress.start(len(rows))
         write_tasks(rows, HarborSettings(out=tasks), tasks, progress)
     write_registry(rows, folder, "harbor/")
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path for path in paths}
 
 
 def _refuse_unproved(configs: list[_Built], name: str, benchmark: Path | None) -> None:

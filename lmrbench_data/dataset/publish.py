@@ -51,8 +51,8 @@ class PushPlan:
     repo_id: str
     configs: Mapping[str, Sequence[DatasetRow]]
     sha256: str
-    more: Path | None = None
-    """A folder of further files to push, such as tasks for Harbor."""
+    more_files: Mapping[str, Path] = field(default_factory=dict)
+    """Further files to push, such as tasks for Harbor: path in the repository → file."""
     head: str | None = None
     """Parent commit on main; None for a new repository."""
     done: bool = False
@@ -78,26 +78,18 @@ class PushPlan:
         empty = [data_file(config) for config, rows in self.configs.items() if not rows]
         return [name for name in FILES if name not in empty]
 
-    @property
-    def more_files(self) -> dict[str, Path]:
-        """The further files: path in the repository → file."""
-        if self.more is None:
-            return {}
-        paths = sorted(path for path in self.more.rglob("*") if path.is_file())
-        return {path.relative_to(self.more).as_posix(): path for path in paths}
-
 
 def plan_push(
     api: "HfApi",
     repo_id: str,
     configs: Mapping[str, Sequence[DatasetRow]],
     benchmark: Benchmark,
-    more: Path | None = None,
+    more_files: Mapping[str, Path] | None = None,
 ) -> PushPlan:
     """Compare the rows of each configuration with the Hub.
 
     Args:
-        more: a folder of further files to push.
+        more_files: further files to push: path in the repository → file.
 
     Raises:
         InputError: the token lacks the right to write, the version is older than a published one,
@@ -105,7 +97,7 @@ def plan_push(
         InfraError: the Hub does not answer.
     """
     rows = [row for group in configs.values() for row in group]
-    plan = PushPlan(benchmark, repo_id, configs, dataset_sha256(rows), more)
+    plan = PushPlan(benchmark, repo_id, configs, dataset_sha256(rows), more_files or {})
     check_rights(api, repo_id, write=True)
     with hub_errors(repo_id):
         if not api.repo_exists(repo_id, repo_type="dataset"):
@@ -176,7 +168,7 @@ def _commit(api: "HfApi", plan: PushPlan, private: bool) -> str:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "dataset"
         write_dataset(plan.rows, folder, plan.benchmark)
-        sources = {file: folder / file for file in plan.files} | plan.more_files
+        sources = {file: folder / file for file in plan.files} | dict(plan.more_files)
         additions = [CommitOperationAdd(file, str(source)) for file, source in sources.items()]
         deletions = [CommitOperationDelete(file) for file in plan.removed]
         title = f"{plan.benchmark.title} {plan.tag} ({plan.sha256[:12]})"
