@@ -315,7 +315,9 @@ def test_request_that_cannot_be_sent_is_refused_at_once(server: Server) -> None:
     assert not server.requests
 
 
-def test_agent_that_cannot_run_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agent_that_cannot_run_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     with pytest.raises(ArgumentError, match=r"agent_files: .*none: no such folder"):
         open_agent("python x.py", tmp_path / "none")
     monkeypatch.chdir(tmp_path)
@@ -328,6 +330,9 @@ def test_agent_that_cannot_run_is_one_line(tmp_path: Path, monkeypatch: pytest.M
     assert open_agent("python y.py", tmp_path / "files").name == "y"
     with pytest.raises(ArgumentError, match="is empty"):
         open_agent(" ")
+    assert not caplog.messages
+    open_agent("codx")
+    assert caplog.messages == ["codx is not the name of an agent, and runs as a command (did you mean 'codex'?)"]
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     with pytest.raises(InfraError, match="no Docker daemon answers"):
         run_agent(AgentSettings(agent="true", model=MODEL, out=tmp_path / "o", base_url="http://127.0.0.1:1/v1"), [])

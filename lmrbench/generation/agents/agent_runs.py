@@ -14,6 +14,7 @@ from typing import Any
 from lmrbench_data.base.errors import ArgumentError, InfraError
 from lmrbench_data.base.files import now
 from lmrbench_data.base.jobs import GIVE_UP_AFTER, Failures, Progress, run_jobs
+from lmrbench_data.base.suggestions import did_you_mean
 from lmrbench_data.base.text import plural
 from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.chat.server import address_and_key
@@ -57,7 +58,13 @@ class AgentSummary(AnswerSummary):
 
 def open_agent(agent: str, files: Path | None = None) -> Agent:
     """Return the agent of that name, or the command; ArgumentError if it cannot be used."""
-    return InstalledAgent(agent) if agent in PROGRAMS else CommandAgent(agent, files)
+    if agent in PROGRAMS:
+        return InstalledAgent(agent)
+    command = CommandAgent(agent, files)
+    hint = did_you_mean(agent, PROGRAMS)
+    if hint and files is None and len(agent.split()) == 1:
+        _log.warning("%s is not the name of an agent, and runs as a command%s", agent, hint)
+    return command
 
 
 def run_agent(
