@@ -138,6 +138,11 @@ def _task_problems(
             yield Problem(task.name, place, message)
 
 
+def _name_problems(task: Task) -> _Places:
+    if not re.fullmatch(r"\d\d+-[a-z0-9-]+", task.name):
+        yield "", "the folder's name is not of the form NN-slug; rename it"
+
+
 def _environment_problems(task: Task) -> _Places:
     try:
         _ = task.image_tag
@@ -225,6 +230,16 @@ def _module_problems(task: Task) -> _Places:
             yield f"repo/{module}", f"has the name of {owner}; rename it"
 
 
+def _source_problems(task: Task) -> _Places:
+    """Yield files of the repository that are not Python, whatever their names say."""
+    for name, file in task.repo.items():
+        if name.endswith(".py"):
+            try:
+                parse(file.data.decode("utf-8", "replace"))
+            except InputError as error:
+                yield f"repo/{name}", f"cannot be parsed: {error}"
+
+
 def _docstring_problems(task: Task) -> _Places:
     for item in task.implementations:
         source = task.repo[item.goal_file].data.decode("utf-8")
@@ -233,6 +248,7 @@ def _docstring_problems(task: Task) -> _Places:
 
 
 _OF_TASKS = (
+    _name_problems,
     _environment_problems,
     _arxiv_problems,
     _paper_problems,
@@ -242,6 +258,7 @@ _OF_TASKS = (
     _readme_problems,
     _size_problems,
     _module_problems,
+    _source_problems,
     _docstring_problems,
 )
 
@@ -250,6 +267,11 @@ def _instance_problems(
     task: Task, item: Implementation, others: dict[str, Task], references: ReferenceLines
 ) -> _Places:
     yield from _id_problems(task, item, others)
+    if item.goal_file in item.context_files:
+        yield (
+            "context_files",
+            f"names the goal file, which is shown anyway; remove {item.goal_file}",
+        )
     if len(item.tests.seeds) < 2:
         yield "tests.seeds", "one seed cannot show which cases vary; use two or more"
     yield from _text_problems(item)

@@ -67,6 +67,12 @@ FORGOTTEN: dict[str, tuple[tuple[str, str, str] | Callable[[Path], object], str,
     "code_in_paper": (("paper.md", "", "\n```python\nx = 1\n```\n"), "paper.md", "shows Python"),
     "repository_in_paper": (("paper.md", "", "\nSee decoding.py.\n"), "paper.md", "names decoding.py"),
     "no_readme_command": (("repo/README.md", "python generate.py", "it"), "repo/README.md", "python generate.py"),
+    "not_python": (("repo/draft.py", "", "def (:\n"), "repo/draft.py", "cannot be parsed: syntax error in line 1"),
+    "goal_file_in_context": (
+        ("task.yaml", "    context_files: [", "    context_files: [decoding.py, "),
+        "context_files",
+        "names the goal file, which is shown anyway; remove decoding.py",
+    ),
     "large_repository": (("repo/data.txt", "", "#" * 1_000_001), "repo", "1.0 MB"),
     "no_core_case": (("unit_test/cases.py", "@core\n", ""), "unit_test/cases.py", "no case is marked @core"),
     "two_of_a_name": (
@@ -149,6 +155,12 @@ def test_modules_of_a_repository_may_be_named_like_files_of_the_runner(benchmark
     for name in ("encoding.py", "runner.py"):
         (benchmark / TASK / "repo" / name).write_text("X = 1\n")
     assert lint_tasks(benchmark=benchmark)[1] == []
+
+
+def test_folder_without_a_number_is_reported(benchmark: Path) -> None:
+    (benchmark / TASK).rename(benchmark / "nucleus")
+    [problem] = lint_tasks(benchmark=benchmark)[1]
+    assert str(problem) == "error: nucleus: the folder's name is not of the form NN-slug; rename it"
 
 
 def test_canary_of_lmr_bench_is_refused(benchmark: Path) -> None:
