@@ -223,8 +223,17 @@ def available_memory() -> int:
         for folder in (root / name, *(root / name).parents):
             # Without a limit the file is missing, as in the root, or says `max`.
             with contextlib.suppress(OSError, ValueError):
-                sizes.append(int((folder / "memory.max").read_text("ascii")))
+                sizes.append(_left_in(folder))
     return min(sizes)
+
+
+def _left_in(group: Path) -> int:
+    """Return the bytes that a cgroup may still take; it gives up its cache on demand."""
+    limit = int((group / "memory.max").read_text("ascii"))
+    used = int((group / "memory.current").read_text("ascii"))
+    statistics = (group / "memory.stat").read_text("ascii").splitlines()
+    cache = int(dict(line.split() for line in statistics)["inactive_file"])
+    return max(0, limit - used + cache)
 
 
 def _token() -> Iterator[Finding]:
