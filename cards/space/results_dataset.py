@@ -23,8 +23,10 @@ from pydantic import ValidationError
 
 #: The name of a repository on the Hub.
 REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
-#: The records, which maintainers write; a plain name has no character with a meaning in a pattern.
-_RECORD = re.compile(rf"verified/{PLAIN.pattern}\.json")
+#: The records, which maintainers write.
+_RECORD = re.compile(r"verified/[^/]+\.json")
+MAX_RECORD_BYTES = 32 * 1024 * 1024
+MAX_FILES = 100_000
 MAX_AGE_S = 300.0
 #: The reload button asks the Hub again only after this time, so that clicks do not burden it.
 MIN_AGE_S = 2.0
@@ -100,14 +102,34 @@ class ResultsDataset:
         return replace(self._snapshot, read_at=_now(), problem="")
 
     def _read_commit(self, repo: str, sha: str) -> Snapshot:
-        tree = self._api.list_repo_tree(repo, repo_type="dataset", revision=sha, recursive=True)
-        blobs = {item.path: item.blob_id for item in tree if isinstance(item, RepoFile)}
-        files = [(path, blobs[path]) for path in sorted(filter(_RECORD.fullmatch, blobs))]
-        new = [file for file in files if file not in self._known]
+        """Read the records of a commit that are new, and forget those that are gone."""
+        known: dict[tuple[str, str], Record | str] = {}
+        new: list[tuple[str, str]] = []
+        for file in self._records(repo, sha):
+            key = (file.path, file.blob_id)
+            fault = _fault(file)
+            if key in self._known:
+                known[key] = self._known[key]
+            elif fault:
+                known[key] = fault
+            else:
+                new.append(key)
         if new:
             folder = self._download([path for path, _ in new], sha)
-            self._known |= {file: _read_record(folder / file[0]) for file in new}
-        return _make_snapshot(repo, sha, {file[0]: self._known[file] for file in files})
+            known |= {key: _read_record(folder / key[0]) for key in new}
+        self._known = known
+        return _make_snapshot(repo, sha, {path: item for (path, _), item in sorted(known.items())})
+
+    def _records(self, repo: str, sha: str) -> list[RepoFile]:
+        """List the files of records at a commit."""
+        tree = self._api.list_repo_tree(repo, repo_type="dataset", revision=sha, recursive=True)
+        files = []
+        for number, item in enumerate(tree):
+            if number >= MAX_FILES:
+                raise OSError(f"{repo} has more than {MAX_FILES} files")
+            if isinstance(item, RepoFile) and _RECORD.fullmatch(item.path):
+                files.append(item)
+        return files
 
     def _download(self, paths: list[str], sha: str) -> Path:
         repo = self._snapshot.repo
@@ -127,6 +149,14 @@ class LocalRuns:
         """Return the records as they are now."""
         paths = sorted(self._folder.glob("*.json"))
         return _make_snapshot("", "local", {path.name: _read_record(path) for path in paths})
+
+
+def _fault(file: RepoFile) -> str:
+    """Return why a record is not downloaded; empty if it is."""
+    # A plain name has no character with a meaning in a pattern.
+    if not PLAIN.fullmatch(Path(file.path).stem):
+        return "not a plain run id"
+    return "too large" if file.size > MAX_RECORD_BYTES else ""
 
 
 def _make_snapshot(repo: str, sha: str, items: Mapping[str, Record | str]) -> Snapshot:

@@ -181,10 +181,15 @@ def test_models_are_searched_sorted_filtered_and_opened(board: Leaderboard) -> N
     asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
     assert {urlsplit(url).hostname for url in asked if url.startswith(("http", "ws"))} == {"127.0.0.1"}
 
-    sha = board.hub.commit(REPO, record_files(*contenders()) | {"verified/damaged.json": b"[" * 60_000}, "main")
+    damaged = {"verified/damaged.json": b"[" * 60_000, "verified/a*.json": b"{}", "verified/big.json": b" " * 2**25}
+    damaged["verified/big.json"] += b" "
+    sha = board.hub.commit(REPO, record_files(*contenders()) | damaged, "main")
     board.go()
     board.reload(lambda: sha[:12] in board.text("#state"))
-    assert "verified/damaged.json: not a record of a verification (not JSON)" in board.text("#skipped")
+    skipped = board.text("#skipped")
+    assert "verified/damaged.json: not a record of a verification (not JSON)" in skipped
+    assert "verified/a*.json: not a plain run id" in skipped
+    assert "verified/big.json: too large" in skipped
     board.hub.faults = [Fault("", "drop", times=10**6)]
     board.reload(lambda: "does not answer" in board.text("#board .note"))
     board.hub.faults = []
