@@ -234,6 +234,11 @@ def _verify(rows: list[dict[str, Any]], stamp: Mapping[str, str], where: str) ->
             raise LoadError(
                 f"{where}: row {row['instance_id']!r} was changed after the build; {_AGAIN}"
             )
+        version = stamp["version"]
+        if row["benchmark_version"] != version:
+            raise LoadError(
+                f"{where}: rows of another version than the card's, {version}; {_AGAIN}"
+            )
     if (dataset_sha256(rows), recordings_sha256(rows)) != (stamp["sha256"], stamp["recordings"]):
         raise LoadError(f"{where}: the rows do not match the card; {_AGAIN}")
 

@@ -108,7 +108,7 @@ def test_card_tag_and_rows_that_differ_are_refused(
         f"{REPO}@branch": "cannot be downloaded (RevisionNotFoundError",
         "org/nothing": "cannot be downloaded (RepositoryNotFoundError",
         "org/old-rows@v1.0.0": "the rows do not match the card",
-        "org/old-version": "the rows do not match the card",
+        "org/old-version": "rows of another version than the card's, 1.0.1",
         "org/no-stamp": "no `lmrbench` entry in its header: not an LMR-Bench dataset",
         "org/no-rows": f"no {DATA_FILE}; `lmrbench dataset build` makes a dataset folder",
         "org/damaged": f"{DATA_FILE} cannot be read",

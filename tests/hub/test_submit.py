@@ -201,6 +201,8 @@ def hostile(run_id: str) -> Iterator[tuple[dict[str, bytes | None], str]]:
     yield {f"runs/{run_id}/run.json": None}, "adds 0 files runs/<run id>/run.json"
     yield {f"runs/{run_id}/run.json": None, "runs/<img src=x>/run.json": b"{}"}, "with a plain name"
     yield {f"runs/{run_id}/run.json": b"[" * 50_000}, "run.json: not the facts of a run"
+    other = json.dumps({"run_id": "other", "dataset_sha256": "0"}).encode()
+    yield {f"runs/{run_id}/run.json": other}, f"run.json: refers to a different run than {run_id}"
     yield {f"runs/{run_id}/run.json": b" " * (2**20 + 1)}, "run.json is larger than 1 MiB"
     yield {f"runs/{run_id}/predictions.jsonl": None}, "lacks runs/"
 

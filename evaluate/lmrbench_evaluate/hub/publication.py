@@ -4,7 +4,6 @@ All files are made here: none is copied from a stranger, and a stranger's branch
 because its author can push to it at any time. Two runs never touch the same file.
 """
 
-import contextlib
 import hashlib
 import re
 from collections import defaultdict
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.base.files import now
 from lmrbench_data.base.hub_client import additions, commit, hub_errors
 from lmrbench_data.base.names import PLAIN
@@ -101,10 +100,14 @@ def earlier_record(api: "HfApi", repo_id: str, number: int) -> Record | None:
             repo_id, repo_type="dataset", revision=sha, allow_patterns=paths
         )
     for path in paths:
-        with contextlib.suppress(ValidationError):
+        try:
             record = Record.model_validate_json(Path(folder, path).read_bytes())
-            if record.pull_request == number:
-                return record
+        except ValidationError:
+            continue
+        except FileNotFoundError as error:
+            raise InfraError(f"{repo_id}: {path} was not downloaded; try again") from error
+        if record.pull_request == number and record.run_id == Path(path).stem:
+            return record
     return None
 
 

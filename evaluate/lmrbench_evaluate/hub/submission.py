@@ -67,7 +67,7 @@ def fetch_submission(api: "HfApi", repo_id: str, number: int) -> Submission:
         run_id = _run_of(where, added)
         _check_sizes(where, added, run_id)
         files = _fetch(api, repo_id, head, added)
-    dataset_sha256 = _read_dataset(where, files["run.json"])
+    dataset_sha256 = _read_dataset(where, files["run.json"], run_id)
     return Submission(repo_id, number, head, details.author, run_id, dataset_sha256, files)
 
 
@@ -128,9 +128,11 @@ def _check_sizes(where: str, added: Mapping[str, int], run_id: str) -> None:
             raise InputError(f"{where}: {name} is larger than {limits[name] // MIB} MiB")
 
 
-def _read_dataset(where: str, path: Path) -> str:
-    """Return the hash of the dataset that a submitted run.json states."""
-    facts = parse_row(path.read_bytes(), {"dataset_sha256": str})
+def _read_dataset(where: str, path: Path, run_id: str) -> str:
+    """Return the hash of the dataset that the run.json of a run states."""
+    facts = parse_row(path.read_bytes(), {"run_id": str, "dataset_sha256": str})
     if facts is None:
         raise InputError(f"{where}: run.json: not the facts of a run")
+    if facts["run_id"] != run_id:
+        raise InputError(f"{where}: run.json: refers to a different run than {run_id}")
     return str(facts["dataset_sha256"])
