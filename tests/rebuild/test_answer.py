@@ -472,6 +472,7 @@ def test_of_versions_without_marks_the_last_one_counts() -> None:
 
 #: Replies with BODY as their answer.
 REPLIES = {
+    "thoughts behind code without a fence": f"{BODY}\n<think>\nIs this right?\n</think>\n",
     "names in capitals": f"  <Thinking>\n{DRAFT}\n</THINKING>\n\nHere it is:\n\n{BODY}\nDone.",
     "thoughts twice": f"<think>\n{DRAFT}</think>\n<reasoning>\n{DRAFT}</reasoning>\n```python\n{BODY}```\n",
     "thoughts in thoughts": f"<think>\n{DRAFT}\n<think>\nagain\n{DRAFT}</think>\nand\n</think>\n{BODY}",
