@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from lmrbench_data.base.errors import LoadError
+from lmrbench_data.base.errors import LMRBenchError, LoadError
 from lmrbench_data.base.files import read_regular
 from lmrbench_data.base.git import GitError, empty_git_directory, run_git
 from lmrbench_data.base.text import one_line
@@ -45,7 +45,7 @@ _PLAIN = (
 Files = Mapping[str, File]
 
 
-class TooMuchError(Exception):
+class TooMuchError(LMRBenchError):
     """There is more than any answer needs; the message says of what."""
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ..base.errors import LMRBenchError
 from ..base.settings import Settings, option
 from ..base.text import plural
 from .refusals import get
@@ -24,7 +25,7 @@ class Tokens(NamedTuple):
     """Tokens of the question that it put into a cache, which some servers bill as dearer."""
 
 
-class CostLimitError(Exception):
+class CostLimitError(LMRBenchError):
     """A request that must not be sent; the message says why."""
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from ..base.errors import ArgumentError, InfraError, InputError
+from ..base.errors import ArgumentError, InfraError, InputError, LMRBenchError
 from ..base.finish_reasons import Ending, ending, is_token_limit
 from ..base.text import one_line
 from .budget import Budget, CostLimitError, Tokens
@@ -35,7 +35,7 @@ _LEAST_READ = 0.5
 _MIN_ESTIMATE = 2000
 
 
-class RequestError(Exception):
+class RequestError(InfraError):
     """A request that failed after all retries.
 
     If the server was not `reached`, other requests will probably fail too.
@@ -271,7 +271,7 @@ class ChatClient:
             message = message.replace(self._key, "***")
         return one_line(message)[:300]
 
-    def failure(self, reply: Reply, cause: Cause | None) -> Exception:
+    def failure(self, reply: Reply, cause: Cause | None) -> LMRBenchError:
         """Return the exception for a problem that neither retries nor other parameters fix."""
         message = self.clean(reply.problem)
         if not (reply.status or reply.is_billed or self._is_reachable):

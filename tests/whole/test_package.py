@@ -1,5 +1,6 @@
 """The package as users get it: wheel and sdist hold the dataset of the checkout; imports are cheap."""
 
+import ast
 import json
 import os
 import shutil
@@ -125,6 +126,23 @@ def test_root_folder_does_not_hide_hugging_faces_library(tmp_path: Path) -> None
     assert python(code, cwd=ROOT, env=root) == str(theirs)
     site = bare_environment(tmp_path / "site")
     assert python(code, cwd=ROOT, env=site) == str(theirs)
+
+
+def test_public_errors_form_one_tree() -> None:
+    """What crosses a room reaches a user as one line, because `LMRBenchError` is its root."""
+    bases: dict[str, set[str]] = {}
+    for package in ("lmrbench", "lmrbench_data", "evaluate/lmrbench_evaluate"):
+        for path in (ROOT / package).rglob("*.py"):
+            if "runner" in path.parts:  # runs in the sandbox, without our packages
+                continue
+            classes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)]
+            bases |= {found.name: {ast.unparse(base) for base in found.bases} for found in classes}
+    tree = {"LMRBenchError"}
+    for _ in bases:
+        tree |= {name for name, parents in bases.items() if parents & tree}
+    errors = {name for name in bases if name.endswith("Error") and not name.startswith("_")}
+    assert len(errors) > 10
+    assert errors <= tree
 
 
 def test_import_is_cheap_and_every_name_resolves() -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.text import cut, one_line
 
 from ..rebuild.extract import without_tokens
@@ -44,7 +45,7 @@ _TITLES = {
 }
 
 
-class UnreadableError(Exception):
+class UnreadableError(LMRBenchError):
     """A reply without one clear opinion; the message says what is wrong, in our words only."""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.text import cut, plural
 
 from .decode import Array, Table
@@ -24,7 +25,7 @@ _WORK_OF_AN_ARRAY = 50
 _AT_ONCE = 100
 
 
-class TooLargeError(ValueError):
+class TooLargeError(LMRBenchError):
     """Two values take too long to compare."""
 
 

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from lmrbench_data.base.errors import LMRBenchError
+
 MAX_HEADER = 4096
 MAX_FRAMES = 100_000
 #: The runner's limit for the output of a case.
@@ -48,7 +50,7 @@ _MALFORMED = (
 )
 
 
-class StreamError(ValueError):
+class StreamError(LMRBenchError):
     """The runner did not write these bytes."""
 
 
@@ -164,8 +166,6 @@ def decode(payload: bytes) -> Any:
     end = _tree_end(payload)
     try:
         return _decode_tree(payload, end)
-    except StreamError:
-        raise
     except _MALFORMED as error:
         raise StreamError(f"unreadable output ({type(error).__name__})") from error
 

@@ -12,10 +12,10 @@ import threading
 from collections.abc import Coroutine, Mapping
 from typing import Any, NamedTuple
 
-from lmrbench_data.base.errors import InfraError, InputError, LMRBenchError
+from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.base.text import one_line, plural
 from lmrbench_data.chat.budget import Budget
-from lmrbench_data.chat.client import ChatClient
+from lmrbench_data.chat.client import ChatClient, RequestError
 from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.chat.refusals import Cause
 from lmrbench_data.chat.reply import Reply
@@ -268,7 +268,7 @@ class Relay:
         reason = str(failure)
         if dialect is CHAT and "/responses" in reply.refusal.text:
             reason = f"{self._rules.clean(reply.refusal.message)} ({_RESPONSES})"
-        if isinstance(failure, LMRBenchError) and await self._is_refused_for_good(dialect):
+        if not isinstance(failure, RequestError) and await self._is_refused_for_good(dialect):
             self.fatal = reason
         elif cause is None:
             retry_after = one_line(reply.response.headers.get("Retry-After", ""))[:40]
@@ -296,7 +296,7 @@ class Relay:
         if not (reply.status and reply.problem):
             return False
         failure = self._rules.failure(reply, self._rules.cause(reply))
-        return isinstance(failure, LMRBenchError)
+        return not isinstance(failure, RequestError)
 
     def _miss(self, status: int, reason: str, retry_after: str = "") -> HttpAnswer:
         """Note that a request has no answer."""

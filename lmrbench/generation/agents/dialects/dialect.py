@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.chat.answer_forms import AnswerForm
 
 #: Bytes of a request: a full context window of text.
@@ -20,7 +21,7 @@ PROBE = {"role": "user", "content": "Say OK."}
 Request = dict[str, Any]
 
 
-class NotAllowedError(Exception):
+class NotAllowedError(LMRBenchError):
     """A request that is not relayed; the message says why."""
 
 
