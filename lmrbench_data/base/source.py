@@ -179,12 +179,6 @@ def split_lines(source: str) -> list[str]:
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", source)
 
 
-def offset(lines: list[str], line: int, column: int) -> int:
-    """Character offset of an `ast` position (1-based line, 0-based column in UTF-8 bytes)."""
-    inside = lines[line - 1].encode()[:column].decode() if line <= len(lines) else ""
-    return sum(map(len, lines[: line - 1])) + len(inside)
-
-
 def indentation(lines: list[str], line: int) -> str:
     """The white space at the start of a 1-based line, including form feeds."""
     text = lines[line - 1]

@@ -8,8 +8,8 @@ import ast
 import functools
 import itertools
 import re
+import tokenize
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
 
 from ..base.source import (
     FunctionNode,
@@ -21,19 +21,12 @@ from ..base.source import (
     first_line,
     indentation,
     newline_of,
-    offset,
     parse,
     python_text,
     split_lines,
 )
 from ..loader import File
 
-_T = TypeVar("_T")
-#: Rest of the signature's line if the body starts on a later line.
-_REST_OF_LINE = re.compile(r"[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)")
-#: From the last part of a signature to its colon: brackets, commas, comments. Possessive, because
-#: backtracking would take long.
-_TO_COLON = re.compile(r"(?:[^:#]|#[^\r\n]*+)*+:")
 #: Instances of a task mask the same functions, and parsing a file takes milliseconds.
 _memory = functools.lru_cache(maxsize=1024)
 
@@ -44,47 +37,30 @@ def mask_function(source: str, qualified_name: str) -> str:
     bom, source = _split_bom(source)
     node = find_function(source, qualified_name).node
     lines = split_lines(source)
-    head, indent = _head_of(source, lines, node)
+    signature_end = _signature_end(lines, node)
+    head = "".join(lines[:signature_end])
+    # Python counts an indentation from the last form feed.
+    indent = indentation(lines, node.body[0].lineno).rpartition("\f")[2]
+    if _has_docstring(node):
+        head += f"{indent}{ast.get_source_segment(source, node.body[0])}{newline_of(source)}"
     end = block_end(lines, node)
     ending = lines[end - 1].removeprefix(lines[end - 1].rstrip("\r\n"))
     masked = f"{head}{indent}raise NotImplementedError{ending}{''.join(lines[end:])}"
-    if not is_masked(find_function(masked, qualified_name).node):
+    is_below = node.body[0].lineno > signature_end
+    if not is_below or not is_masked(find_function(masked, qualified_name).node):
         raise SourceError(
             f"the body of {qualified_name!r} cannot be masked; put it on lines of its own"
         )
     return bom + masked
 
 
-def _head_of(source: str, lines: list[str], node: FunctionNode) -> tuple[str, str]:
-    """Return a file's text up to the end of a docstring, and the indentation of the body."""
-    newline = newline_of(source)
-    end = _signature_end(source, lines, node)
-    if rest := _REST_OF_LINE.match(source, end):
-        head = source[: rest.end()]
-        indent = _indent(lines, node.body[0])
-    else:  # `def f(x): return x`
-        head = source[:end] + newline
-        indent = _indent(lines, node) + "    "
-    if _has_docstring(node):
-        head += f"{indent}{ast.get_source_segment(source, node.body[0])}{newline}"
-    return head, indent
-
-
-def _indent(lines: list[str], node: ast.stmt) -> str:
-    """Return a statement's indentation, which Python counts from the last form feed."""
-    return indentation(lines, node.lineno).rpartition("\f")[2]
-
-
-def _signature_end(source: str, lines: list[str], node: FunctionNode) -> int:
-    """Return the character offset after the colon that ends the signature."""
-    end = offset(lines, node.lineno, node.col_offset)
-    parts = [*ast.iter_child_nodes(node.args), node.returns, *getattr(node, "type_params", ())]
-    for part in parts:
-        if part is not None:
-            end = max(end, offset(lines, part.end_lineno, part.end_col_offset))
-    match = _TO_COLON.match(source, end)
-    assert match is not None  # the source parses
-    return match.end()
+def _signature_end(lines: list[str], node: FunctionNode) -> int:
+    """Return the last line of a signature, whose end `tokenize` finds only at line feeds."""
+    unix_lines = (line.rstrip("\r\n") + "\n" for line in lines[node.lineno - 1 :])
+    for token in tokenize.generate_tokens(unix_lines.__next__):
+        if token.type == tokenize.NEWLINE:
+            return node.lineno - 1 + token.start[0]
+    raise AssertionError("source that parses has a line below each signature")
 
 
 def is_masked(node: FunctionNode) -> bool:
@@ -169,30 +145,24 @@ def _is_comment(line: str) -> bool:
 def _find_definition(tree: ast.Module, name: str) -> tuple[list[ast.stmt], ast.stmt]:
     """Return the block in which a name is defined, and the statement."""
     owner, _, member = name.rpartition(".")
-    bodies = list(class_bodies(tree.body, [owner])) if owner else [tree.body]
-    [body] = _only(bodies, f"top-level classes {owner!r}")
-    nodes = [node for node in body if member in bound_names([node])]
+    blocks = list(class_bodies(tree.body, [owner])) if owner else [tree.body]
+    places = [(block, node) for block in blocks for node in block if member in bound_names([node])]
+    if len(blocks) == len(places) == 1:
+        return places[0]
     level = "definitions" if owner else "top-level definitions"
-    [node] = _only(nodes, f"{level} of {name!r}")
-    return body, node
-
-
-def _only(matches: list[_T], what: str) -> list[_T]:
-    if len(matches) != 1:
-        raise SourceError(f"{len(matches)} {what}; exactly one can be removed")
-    return matches
+    found = f"{len(places)} {level} of {name!r}"
+    if len(blocks) != 1:
+        found = f"{len(blocks)} top-level classes {owner!r}"
+    raise SourceError(f"{found}; exactly one can be removed")
 
 
 def _last_line_above(lines: list[str], body: Sequence[ast.stmt], node: ast.stmt) -> int | None:
     """Return the last line of the statement above; None if others share the line or statement."""
-    above = 0
-    for other in body:
-        if first_line(other) > block_end(lines, node):
-            break
-        if other is not node:
-            above = other.end_lineno or 0
-    is_alone = above < first_line(node) and len(set(bound_names([node]))) == 1
-    return above if is_alone else None
+    place = body.index(node)
+    above = max((other.end_lineno or 0 for other in body[:place]), default=0)
+    below = min((other.lineno for other in body[place + 1 :]), default=len(lines) + 1)
+    is_alone = above < first_line(node) and below > block_end(lines, node)
+    return above if is_alone and len(set(bound_names([node]))) == 1 else None
 
 
 @_memory

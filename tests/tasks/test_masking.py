@@ -45,13 +45,6 @@ STATEMENTS = [
     "# secret, further left than the body\n{i}secret = '数' # secret",
     "if secret: return secret",
 ]
-ONE_LINERS = [
-    " return secret",
-    "secret = 1; return secret  # secret",
-    " '''doc secret''' + secret",
-    " [\nsecret\n]",
-    " \\\n  return secret",
-]
 BELOW_BODY = ["", "{i}# secret below the body", "\n\x0c\n{i}  # secret below blank lines"]
 AFTER = [
     "",
@@ -121,27 +114,23 @@ def modules(draw: st.DrawFn) -> Sample:
         for line in draw(st.sampled_from(DECORATORS))
     )
     define = draw(st.sampled_from(["def f", "async  def f", "def\tf"])) + pick(SIGNATURES)
-    if draw(st.booleans()):
-        body = f"{h}{define}:{pick(ONE_LINERS)}\n"
-        masked = f"{h}{define}:\n{h}    raise NotImplementedError\n"
-    else:
-        note = draw(st.sampled_from(["", "  # a note on the signature: stays", " "]))
-        first = f"{h}{define}:{note}\n"
-        docstring = draw(st.sampled_from(DOCSTRINGS))
-        between = draw(st.sampled_from(["", "\n", f"{i}# secret above the docstring\n"]))
-        body, masked = first + between, first
-        if docstring:
-            text = i + docstring.replace("{i}", i)
-            body += text + draw(st.sampled_from(AFTER_DOCSTRING)) + "\n"
-            masked += text + "\n"
-        statements = draw(st.lists(st.sampled_from(STATEMENTS), max_size=4))
-        for statement in [*statements, draw(st.sampled_from(["return secret", "secret", "pass; secret"]))]:
-            margin = "" if statement.startswith(("# secret, further", "\x0c")) else i
-            text = statement.replace("{i}", i)
-            body += (text.replace("\x0c", "\x0c" + i) if margin == "" else i + text) + "\n"
-        below = pick(BELOW_BODY)
-        body += below + "\n" if below else ""
-        masked += f"{i}raise NotImplementedError\n"
+    note = draw(st.sampled_from(["", "  # a note on the signature: stays", " "]))
+    first = f"{h}{define}:{note}\n"
+    docstring = draw(st.sampled_from(DOCSTRINGS))
+    between = draw(st.sampled_from(["", "\n", f"{i}# secret above the docstring\n"]))
+    body, masked = first + between, first
+    if docstring:
+        text = i + docstring.replace("{i}", i)
+        body += text + draw(st.sampled_from(AFTER_DOCSTRING)) + "\n"
+        masked += text + "\n"
+    statements = draw(st.lists(st.sampled_from(STATEMENTS), max_size=4))
+    for statement in [*statements, draw(st.sampled_from(["return secret", "secret", "pass; secret"]))]:
+        margin = "" if statement.startswith(("# secret, further", "\x0c")) else i
+        text = statement.replace("{i}", i)
+        body += (text.replace("\x0c", "\x0c" + i) if margin == "" else i + text) + "\n"
+    below = pick(BELOW_BODY)
+    body += below + "\n" if below else ""
+    masked += f"{i}raise NotImplementedError\n"
     after = pick(AFTER)
     bottom = pick(BOTTOM)
     if any(line.startswith("try") for line in holder):
@@ -179,7 +168,15 @@ def test_splicing_the_function_back_gives_the_golden_file(sample: Sample, with_d
     assert splice_function(masked, sample.name, function).files == {"goal.py": sample.golden}
 
 
+ONE_LINERS = [
+    " return secret",
+    "secret = 1; return secret  # secret",
+    " '''doc secret''' + secret",
+    " [\nsecret\n]",
+    " \\\n  return secret",
+]
 REFUSED = [
+    *((f"def f():{body}\n", "f", "put it on lines of its own") for body in ONE_LINERS),
     ("def f(): pass\ndef f(): pass\n", "f", "2 definitions of 'f' (lines 1, 2)"),
     ("class A:\n  @property\n  def f(self): pass\n  @g.setter\n  def f(self, x): pass\n", "A.f", "2 definitions"),
     ("def g():\n  def f(): pass\n", "f", "no function 'f'"),
