@@ -95,8 +95,10 @@ class Calibration:
         """Cohen's kappa of CC / not CC, where only one of the two is right."""
         faulty = self.measures["sensitivity"]
         correct = self.measures["specificity"]
-        missed = [faulty.part, faulty.whole - faulty.part]
-        return kappa([missed, [correct.whole - correct.part, correct.part]])
+        truth = [False] * faulty.whole + [True] * correct.whole
+        answers = [False] * faulty.part + [True] * (faulty.whole - faulty.part)
+        answers += [False] * (correct.whole - correct.part) + [True] * correct.part
+        return kappa(truth, answers)
 
     def tables(self) -> list[tuple[str, Table]]:
         """Return the titles and tables for the terminal."""

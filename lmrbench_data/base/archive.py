@@ -14,13 +14,14 @@ from ..loader import File, LoadError, check_path
 from .errors import InputError
 
 #: Names in lower case of what running code, macOS, Windows, Linux and file servers leave behind.
-_PYTHON = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"}
-_MACOS = {".ds_store", "__macosx", ".appledouble", ".appledb", ".appledesktop", ".apdisk"}
-_MACOS |= {".lsoverride", "icon\r", ".localized", ".fseventsd", ".trashes", ".spotlight-v100"}
-_MACOS |= {".documentrevisions-v100", ".temporaryitems"}
-_WINDOWS = {"thumbs.db", "ehthumbs.db", "desktop.ini", "$recycle.bin", "system volume information"}
-_OTHERS = {".git", ".directory", "@eadir", "#recycle"}
-_LEFT_BEHIND = _PYTHON | _MACOS | _WINDOWS | _OTHERS
+_LEFT_BEHIND = """
+__pycache__ .pytest_cache .mypy_cache .ruff_cache
+.ds_store __macosx .appledouble .appledb .appledesktop .apdisk .lsoverride .localized .fseventsd
+.trashes .spotlight-v100 .documentrevisions-v100 .temporaryitems
+thumbs.db ehthumbs.db desktop.ini $recycle.bin
+.git .directory @eadir #recycle
+""".split()
+_LEFT_BEHIND += ["icon\r", "system volume information"]
 #: The first is AppleDouble's, which macOS writes beside each file on a disk of another system.
 _LEFT_PREFIXES = ("._", ".nfs", ".fuse_hidden", ".trash-")
 #: Compiled Python, and the origin of a download, which Windows stores.

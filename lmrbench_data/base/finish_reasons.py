@@ -16,12 +16,16 @@ class Ending(Enum):
 
 
 #: Inspect and OpenRouter write `unknown` if a server states no reason.
-_COMPLETE = {"stop", "end_turn", "stop_sequence", "complete", "completed", "eos", "eos_token"}
-_COMPLETE |= {"tool_calls", "tool_call", "tool_use", "function_call", "unknown", "none", "null"}
-_GAVE_UP = {"error", "network_error", "failed", "timeout", "insufficient_system_resource"}
-_GAVE_UP |= {"abort", "aborted", "cancel", "canceled", "cancelled"}
+_COMPLETE = """
+stop end_turn stop_sequence complete completed eos eos_token
+tool_calls tool_call tool_use function_call unknown none null
+""".split()
+_GAVE_UP = """
+error network_error failed timeout insufficient_system_resource
+abort aborted cancel canceled cancelled
+""".split()
 #: Names of the token limit.
-_LIMIT = {"length", "max_tokens", "max_output_tokens", "max_completion_tokens", "model_length"}
+_LIMIT = "length max_tokens max_output_tokens max_completion_tokens model_length".split()
 
 
 def ending(reason: Any) -> Ending:

@@ -25,13 +25,10 @@ _LIMITED = (
     f'ulimit -c 0; ulimit -v {MEMORY_MIB * 1024} 2>/dev/null; ulimit -t {CPU_S} && exec git "$@"'
 )
 _NOT_FOUND = 127
-_OPTIONS = (
-    *("-c", "core.autocrlf=false"),
-    *("-c", "core.fileMode=true"),
-    *("-c", f"core.hooksPath={os.devnull}"),
-    *("-c", f"core.attributesFile={os.devnull}"),
-    *("-c", f"core.excludesFile={os.devnull}"),
-)
+_OPTIONS = f"""
+-c core.autocrlf=false -c core.fileMode=true
+-c core.hooksPath={os.devnull} -c core.attributesFile={os.devnull} -c core.excludesFile={os.devnull}
+""".split()
 _NOBODY = {
     "NAME": "LMR-Bench",
     "EMAIL": "lmr-bench@example.invalid",

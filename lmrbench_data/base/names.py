@@ -15,11 +15,10 @@ PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 #: First characters that make a spreadsheet treat a name as a formula.
 FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 #: Characters without a glyph: Unicode's Default_Ignorable_Code_Point, and the braille blank.
-_IGNORABLE = (
-    *((0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5)),
-    *((0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x2800, 0x2800)),
-    *((0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8)),
-    *((0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
+_IGNORABLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
 )
 
 
@@ -43,8 +42,7 @@ def plain_name(text: str, default: str) -> str:
 
 def is_invisible(char: str) -> bool:
     """Return whether a character has no glyph or changes the display of others. A space has one."""
-    code = ord(char)
-    return not char.isprintable() or any(first <= code <= last for first, last in _IGNORABLE)
+    return not char.isprintable() or bool(_IGNORABLE.match(char))
 
 
 def clean_name(text: str) -> str:

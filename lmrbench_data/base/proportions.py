@@ -1,6 +1,7 @@
 """Shares with Wilson's interval, how both are printed, the order of scores, and Cohen's kappa."""
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -98,33 +99,23 @@ def bounds(interval: Interval | None) -> str:
     return "-" if interval is None else f"{100 * interval[0]:.0f} - {100 * interval[1]:.0f}"
 
 
-def kappa(table: Sequence[Sequence[float]]) -> float | None:
+def kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
     """Return Cohen's kappa (Cohen 1960): the agreement of two raters beyond chance, from -1 to 1.
 
     Args:
-        table: square; `table[i][j]` counts the items that the first rater gave label i, the second
-            label j.
+        first, second: the labels that each rater gave to the same items.
 
     Returns:
         None where it is not defined: without items, or where both raters always give one and the
-            same label.
+        same label.
     """
-    total = sum(map(sum, table))
-    if not total:
+    if not first:
         return None
-    observed = sum(row[index] for index, row in enumerate(table)) / total
-    columns = map(sum, zip(*table, strict=True))
-    chance = sum(sum(row) * column for row, column in zip(table, columns, strict=True)) / total**2
+    observed = sum(a == b for a, b in zip(first, second, strict=True)) / len(first)
+    counts = Counter(second)
+    chance = sum(number * counts[label] for label, number in Counter(first).items())
+    chance /= len(first) ** 2
     return (observed - chance) / (1 - chance) if chance < 1 - 1e-12 else None
-
-
-def cross_table(first: Sequence[Hashable], second: Sequence[Hashable]) -> list[list[int]]:
-    """Count the pairs of labels that two raters gave to the same items, for `kappa`."""
-    numbers = {label: number for number, label in enumerate(dict.fromkeys((*first, *second)))}
-    table = [[0] * len(numbers) for _ in numbers]
-    for one, other in zip(first, second, strict=True):
-        table[numbers[one]][numbers[other]] += 1
-    return table
 
 
 def ranking_level(track: str) -> str:

@@ -24,22 +24,11 @@ _BODY = (
     "(default: none)."
 )
 #: Parameters that the harness sets, or that an agent's requests bring.
-_OWN = (
-    "model",
-    "messages",
-    "input",
-    "system",
-    "instructions",
-    "stream",
-    "store",
-    "n",
-    "temperature",
-    "response_format",
-    "tools",
-    "tool_choice",
-    "max_output_tokens",
-    *LIMITS,
-)
+_OWN = """
+model messages input system instructions stream store n temperature response_format
+tools tool_choice max_output_tokens
+""".split()
+_OWN += LIMITS
 _RETRIES = (
     "Retries per request on connection errors, 408, 409, 429, 5xx and answers without a completion."
 )

@@ -108,7 +108,7 @@ _REPLY = (
 #: Other words by which servers name a parameter.
 _ALIASES = {"response_format": r"|json_schema|structured.?output|guided|grammar|json.?mode"}
 #: Fields that repeat the request or belong to a completion.
-_NO_WORDS = ("input", "choices", "usage", "id", "object", "model", "created")
+_NO_WORDS = "input choices usage id object model created".split()
 #: An HTTP status in a text.
 _NUMBER = r"^\W*([45]\d\d)\b(?! tokens)|\b(?:http|status|error)(?: code)?\W{1,3}([45]\d\d)\b"
 #: Words of a fault that passes, and of a request that is wrong.

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.proportions import cross_table, kappa
+from lmrbench_data.base.proportions import kappa
 from lmrbench_evaluate.judge.opinion import BEST_FIRST, Category
 from lmrbench_evaluate.reports.agreement import measure_agreement
 from lmrbench_evaluate.reports.annotations import Annotation, read_annotations
@@ -50,7 +50,7 @@ def test_agreement_is_what_its_definitions_say(a: dict[str, str], b: dict[str, s
         assert len(pair.labels) == len(pairs)
         assert pair.agreement.value == (pytest.approx(sum(x == y for x, y in pairs) / len(pairs)) if pairs else None)
         for rated, found_kappa in ((pairs, pair.kappa), (binary, pair.binary.kappa)):
-            assert found_kappa == kappa(cross_table([x for x, _ in rated], [y for _, y in rated]))
+            assert found_kappa == kappa([x for x, _ in rated], [y for _, y in rated])
         assert pair.conflicts.part == sum({x, y} == {"CC", "LI"} for x, y in pairs)
     if a and b:
         split = {name for name in a.keys() & b.keys() if a[name] != b[name]}

@@ -73,7 +73,7 @@ def test_daemon_is_that_of_the_command(client: Path, tmp_path: Path, monkeypatch
     with pytest.raises(InfraError, match=f"no Docker daemon answers at {dead} .*: No such file"):
         connect()
     monkeypatch.setenv("DOCKER_CONTEXT", "missing")
-    with pytest.raises(InfraError, match=r'Docker context "missing": .*client.*; choose one of `docker context ls`, or'):
+    with pytest.raises(InfraError, match=r'Docker context "missing": .*client.*; choose one of `docker context ls`'):
         connect()
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from lmrbench_data.base.proportions import Share, cross_table, kappa
+from lmrbench_data.base.proportions import Share, kappa
 
 from ..judge.opinion import BEST_FIRST
 from ..predictions.prediction import AnswerKey
@@ -48,10 +48,7 @@ class PairAgreement:
     @property
     def kappa(self) -> float | None:
         """Cohen's kappa."""
-        if not self.labels:
-            return None
-        _, first, second = zip(*self.labels, strict=True)
-        return kappa(cross_table(first, second))
+        return kappa([first for _, first, _ in self.labels], [last for _, _, last in self.labels])
 
     @property
     def binary(self) -> "PairAgreement":

@@ -23,23 +23,19 @@ NEEDED_FOR_WALLS = ("unshare", "setns", "mount", "mount_setattr")
 #: Kernel memory that outlives a process or belongs to none: harmless where a cgroup limits and
 #: namespaces end it.
 OWNERLESS = ("memfd_create", "memfd_secret", "shmget", "msgget", "semget")
-_KEYRINGS = ("add_key", "keyctl", "request_key")
-_MOUNTS = (
-    *("umount", "umount2", "pivot_root", "chroot", "open_tree", "open_tree_attr", "move_mount"),
-    *("fsopen", "fsmount", "fsconfig", "fspick", "name_to_handle_at", "open_by_handle_at"),
-)
-#: Parts of the kernel that numerical code does not need.
-_UNUSUAL = (
-    *("bpf", "perf_event_open", "userfaultfd", "fanotify_init", "lookup_dcookie"),
-    *("io_setup", "io_uring_setup", "io_uring_enter", "io_uring_register"),
-    *("quotactl", "quotactl_fd", "modify_ldt", "vm86", "vm86old"),
-)
-_MACHINE = (
-    *("kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module"),
-    *("iopl", "ioperm", "reboot", "acct", "swapon", "swapoff", "syslog"),
-    *("settimeofday", "clock_settime", "clock_adjtime", "adjtimex"),
-)
-REFUSED = (*OWNERLESS, *NEEDED_FOR_WALLS, *_KEYRINGS, *_MOUNTS, *_UNUSUAL, *_MACHINE)
+#: Keyrings, mounts, parts of the kernel that numerical code does not need, and the machine.
+_OTHERS = """
+add_key keyctl request_key
+umount umount2 pivot_root chroot open_tree open_tree_attr move_mount
+fsopen fsmount fsconfig fspick name_to_handle_at open_by_handle_at
+bpf perf_event_open userfaultfd fanotify_init lookup_dcookie
+io_setup io_uring_setup io_uring_enter io_uring_register
+quotactl quotactl_fd modify_ldt vm86 vm86old
+kexec_load kexec_file_load init_module finit_module delete_module
+iopl ioperm reboot acct swapon swapoff syslog
+settimeofday clock_settime clock_adjtime adjtimex
+""".split()
+REFUSED = (*OWNERLESS, *NEEDED_FOR_WALLS, *_OTHERS)
 
 
 class _Comparison(ctypes.Structure):

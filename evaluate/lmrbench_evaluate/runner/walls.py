@@ -44,21 +44,21 @@ _CAPABILITY_VERSION = 0x20080522
 _COVERED = ("/sys", "/dev/shm", "/dev/mqueue")
 #: Parts of /proc and /sys that show the whole machine: the engine's own list, and locks, by which
 #: answers that run side by side could talk.
-MASKED = (
-    "/proc/acpi",
-    "/proc/asound",
-    "/proc/interrupts",
-    "/proc/kcore",
-    "/proc/keys",
-    "/proc/latency_stats",
-    "/proc/locks",
-    "/proc/sched_debug",
-    "/proc/scsi",
-    "/proc/timer_list",
-    "/proc/timer_stats",
-    "/sys/devices/virtual/powercap",
-    "/sys/firmware",
-)
+MASKED = """
+/proc/acpi
+/proc/asound
+/proc/interrupts
+/proc/kcore
+/proc/keys
+/proc/latency_stats
+/proc/locks
+/proc/sched_debug
+/proc/scsi
+/proc/timer_list
+/proc/timer_stats
+/sys/devices/virtual/powercap
+/sys/firmware
+""".split()
 #: Runs a function in a new process and returns its number.
 Fork = Callable[[Callable[[], object]], int]
 #: The user `nobody`, as a job knows itself.

@@ -41,11 +41,7 @@ from .zygotes import SHARED, Isolation
 
 #: The user inside a user namespace; there, the limit of processes counts only those of the run.
 _USER = 65534
-_USER_NAMESPACE = [
-    "--unshare-user",
-    *("--uid", str(_USER), "--gid", str(_USER)),
-    *("--cap-drop", "ALL"),
-]
+_USER_NAMESPACE = f"--unshare-user --uid {_USER} --gid {_USER} --cap-drop ALL".split()
 #: The first kernel that counts processes by user namespace.
 _KERNEL = (5, 14)
 #: Each of root's runs gets a random user of this many, without processes: the kernel counts
@@ -53,21 +49,17 @@ _KERNEL = (5, 14)
 _FIRST_USER = 1_500_000_000
 _USERS = 2**24
 #: What root's zygotes need to build walls; those of an ordinary user have no capability.
-_CAPABILITIES = [
-    *("--cap-drop", "ALL"),
-    *("--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_NET_ADMIN", "--cap-add", "CAP_KILL"),
-    *("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"),
-]
-_NAMESPACES = [
-    "--unshare-ipc",
-    "--unshare-pid",
-    "--unshare-net",
-    "--unshare-uts",
-    "--unshare-cgroup-try",
-]
-_PROCESS = ["--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "sandbox"]
+_CAPABILITIES = """
+--cap-drop ALL
+--cap-add CAP_SYS_ADMIN --cap-add CAP_NET_ADMIN --cap-add CAP_KILL
+--cap-add CAP_SETUID --cap-add CAP_SETGID --cap-add CAP_SETPCAP
+""".split()
+_NAMESPACES = """
+--unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup-try
+--die-with-parent --new-session --as-pid-1 --hostname sandbox
+""".split()
 #: A shared mapping of /dev/zero would be memory that no limit covers.
-_DEVICES = ["--proc", "/proc", "--dev", "/dev", "--dev-bind", "/dev/null", "/dev/zero"]
+_DEVICES = "--proc /proc --dev /dev --dev-bind /dev/null /dev/zero".split()
 #: bwrap leaves both writable, without a limit on their size.
 _READ_ONLY = ["--remount-ro", "/dev", "--remount-ro", "/"]
 _ENVIRONMENT = {**ZYGOTE_ENVIRONMENT, "HOME": WORK, "PATH": "/python/bin:/usr/bin:/bin"}
@@ -92,7 +84,7 @@ class BwrapSandbox(ChildSandbox):
         except OSError as error:
             raise InfraError(str(error)) from error
         rights = _CAPABILITIES if os.geteuid() == 0 else _USER_NAMESPACE
-        self._options = [program, *rights, *_NAMESPACES, *_PROCESS, *system_mounts(benchmark)]
+        self._options = [program, *rights, *_NAMESPACES, *system_mounts(benchmark)]
         #: Options by identity, as found by `prepare`.
         self._packages: dict[str, list[str]] = {}
         #: Names of libraries by identity, likewise.
