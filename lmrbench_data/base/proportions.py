@@ -113,8 +113,8 @@ def kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None
         return None
     observed = sum(a == b for a, b in zip(first, second, strict=True)) / len(first)
     counts = Counter(second)
-    chance = sum(number * counts[label] for label, number in Counter(first).items())
-    chance /= len(first) ** 2
+    pairs = sum(number * counts[label] for label, number in Counter(first).items())
+    chance = pairs / len(first) ** 2
     return (observed - chance) / (1 - chance) if chance < 1 - 1e-12 else None
 
 

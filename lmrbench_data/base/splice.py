@@ -156,32 +156,24 @@ def _definitions(tree: ast.Module, name: str, names: Sequence[str] = ()) -> list
     for body in _bodies(tree, name, names):
         for node in body:
             if isinstance(node, FunctionNode) and node.name == last and not is_companion(node):
-                definitions.append(_Located(_holder(tree, node), body, node))
+                above = [top for top in tree.body if first_line(top) <= node.lineno]
+                definitions.append(_Located(above[-1], body, node))
     return definitions
 
 
 def _bodies(tree: ast.Module, name: str, names: Sequence[str]) -> list[list[ast.stmt]]:
     """Return the blocks of code that may define a function."""
-    outer = name.split(".")[:-1]
+    *outer, last = name.split(".")
+    namesakes = [other for other in names if other.split(".")[-1] == last and other != name]
     bodies = list(class_bodies(tree.body, outer)) if outer else []
     if not names:
         for start in range(1, len(outer)):
             bodies += class_bodies(tree.body, outer[start:])
-    if not (outer and _has_namesake(name, names)):
+    if not (outer and namesakes):
         bodies.append(tree.body)
     if not names:
         bodies += [node.body for node in wrappers(tree)]
     return bodies
-
-
-def _has_namesake(name: str, names: Sequence[str]) -> bool:
-    last = name.rpartition(".")[2]
-    return any(other != name and other.rpartition(".")[2] == last for other in names)
-
-
-def _holder(tree: ast.Module, node: ast.stmt) -> ast.stmt:
-    """Return the statement at the top of code that holds another one."""
-    return next(top for top in reversed(tree.body) if first_line(top) <= node.lineno)
 
 
 def _locate(tree: ast.Module, names: Sequence[str], goals: Sequence[str]) -> dict[str, _Located]:
@@ -191,16 +183,11 @@ def _locate(tree: ast.Module, names: Sequence[str], goals: Sequence[str]) -> dic
         definitions = _definitions(tree, name, goals)
         if not definitions:
             raise MalformedAnswerError(f"no definition of {name!r}")
-        if _is_repeated(definitions):
+        first, *others = definitions
+        if first.holder is not first.node and any(other.body is first.body for other in others):
             raise MalformedAnswerError(f"several definitions of {name!r} in the answer")
-        functions[name] = definitions[0]
+        functions[name] = first
     return functions
-
-
-def _is_repeated(definitions: Sequence[_Located]) -> bool:
-    """Return whether the class of the first definition has another one."""
-    in_class = [located for located in definitions if located.holder is not located.node]
-    return sum(located.body is definitions[0].body for located in in_class) > 1
 
 
 def _support(tree: ast.Module, functions: dict[str, _Located]) -> list[ast.stmt]:
@@ -295,14 +282,9 @@ def _text(lines: list[str], nodes: Iterable[ast.stmt], indent: str = "", gap: st
         if is_repeated or _is_prose(node) or _is_future(node):
             continue
         last = block_end(lines, node)
-        text += _moved(lines[start - 1 : last], indentation(lines, node.lineno), indent) + gap
+        source = "".join(lines[start - 1 : last]).rstrip() + "\n"
+        text += reindent(source, indentation(lines, node.lineno), indent) + gap
     return text
-
-
-def _moved(lines: list[str], old: str, new: str) -> str:
-    """Return the source in lines with another indentation, and with one line end at its end."""
-    source = "".join(lines).rstrip() + "\n"
-    return reindent(source, old, new)
 
 
 def _is_prose(node: ast.stmt) -> bool:
@@ -355,46 +337,33 @@ def _insert(
     holder = place.parents[0] if place.parents else node
     indent = indentation(lines, node.lineno)
     end = max(block_end(lines, node), block_end(lines, holder))
-    below = _text(code, support.below)
+    above = _text(code, support.above)
+    members = _text(code, support.members, indent, gap="\n")
     edits = [
-        _Edit(end, end, _below(lines[end - 1], below)),
-        _function_edit(lines, node, function, _function_text(code, function, indent)),
-        _insertion(node, _text(code, support.members, indent, gap="\n")),
-        _insertion(holder, _above(_text(code, support.above))),
+        (end, end, _below(lines[end - 1], _text(code, support.below))),
+        _function_edit(lines, node, code, function),
+        (first_line(node) - 1, first_line(node) - 1, members),
+        (first_line(holder) - 1, first_line(holder) - 1, above and f"{above}\n"),
     ]
     newline = newline_of(file)
-    for edit in edits:
-        lines[edit.start : edit.end] = [edit.text.replace("\n", newline)]
+    for start, stop, text in edits:
+        lines[start:stop] = [text.replace("\n", newline)]
     return "".join(lines)
 
 
-class _Edit(NamedTuple):
-    """A text in place of the lines between two positions, which start at 0."""
-
-    start: int
-    end: int
-    text: str
-
-
-def _insertion(node: ast.stmt, text: str) -> _Edit:
-    """Return the edit that puts a text above a statement and its decorators."""
-    place = first_line(node) - 1
-    return _Edit(place, place, text)
-
-
 def _function_edit(
-    lines: list[str], node: FunctionNode, function: FunctionNode, text: str
-) -> _Edit:
-    """Return the edit that replaces a function; its decorators stay unless the new one has some."""
+    lines: list[str], node: FunctionNode, code: list[str], function: FunctionNode
+) -> tuple[int, int, str]:
+    """Return the text for a function, and the lines that it replaces.
+
+    Decorators of the file stay unless the new function has some.
+    """
     start = first_line(node) if function.decorator_list else node.lineno
     end = block_end(lines, node)
-    ending = "\n" if _is_complete(lines[end - 1]) else ""
-    return _Edit(start - 1, end, text + ending)
-
-
-def _above(text: str) -> str:
-    """Return a text that goes above a statement, before a blank line."""
-    return f"{text}\n" if text else ""
+    text = "".join(code[first_line(function) - 1 : block_end(code, function)])
+    old, new = indentation(code, function.lineno), indentation(lines, node.lineno)
+    text = reindent(text, old, new).rstrip("\r\n")
+    return start - 1, end, text + ("\n" if _is_complete(lines[end - 1]) else "")
 
 
 def _below(last_line: str, text: str) -> str:
@@ -406,12 +375,6 @@ def _below(last_line: str, text: str) -> str:
 
 def _is_complete(line: str) -> bool:
     return line.endswith(("\n", "\r"))
-
-
-def _function_text(code: list[str], function: FunctionNode, indent: str) -> str:
-    start = first_line(function) if function.decorator_list else function.lineno
-    text = "".join(code[start - 1 : block_end(code, function)])
-    return reindent(text, indentation(code, function.lineno), indent).rstrip("\r\n")
 
 
 def _with_future(source: str, names: set[str]) -> str:

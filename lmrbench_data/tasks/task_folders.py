@@ -48,19 +48,15 @@ def load_tasks(
         benchmark: folder of the tasks; the installed one if None.
         config: configuration of the dataset; tasks without an instance of it are left out.
     """
-    _check_config(config)
+    if config not in CONFIGURATIONS:
+        known = ", ".join(CONFIGURATIONS)
+        raise ArgumentError("config", f"{config!r} is unknown; one of: {known}")
     names = set(names)
     benchmark = benchmark or benchmark_folder()
     tasks = [_select(task, config, names) for task in _load_named(names, benchmark, config)]
     if unknown := names.difference(*(task.names for task in tasks)):
         raise unknown_names(unknown, benchmark)
     return [task for task in tasks if task.instances]
-
-
-def _check_config(config: str) -> None:
-    if config not in CONFIGURATIONS:
-        known = ", ".join(CONFIGURATIONS)
-        raise ArgumentError("config", f"{config!r} is unknown; one of: {known}")
 
 
 def _load_named(names: Set[str], benchmark: Path, config: str) -> list[Task]:
@@ -119,10 +115,10 @@ def task_folders(benchmark: Path | None) -> list[Path]:
 
 def unknown_names(names: Iterable[str], benchmark: Path) -> InputError:
     """Return the error on names that no task has in the chosen configuration."""
-    ids = configs_by_id(benchmark)
+    ids = places(benchmark)
     for name in sorted(names):
         if name in ids:
-            return ArgumentError("config", f"{name} belongs to the configuration {ids[name]}")
+            return ArgumentError("config", f"{name} belongs to the configuration {ids[name][1]}")
     known = {*ids, *(folder.name for folder in task_folders(benchmark))}
     named = ", ".join(f"{name}{did_you_mean(name, known)}" for name in sorted(names))
     return InputError(
@@ -145,27 +141,25 @@ def stated_ids(folder: Path) -> dict[str, str]:
     return ids
 
 
-def configs_by_id(benchmark: Path | None = None) -> dict[str, str]:
-    """Return instance id → configuration of all tasks."""
-    ids: dict[str, str] = {}
+def places(benchmark: Path | None = None) -> dict[str, tuple[Path, str]]:
+    """Return instance id → folder and configuration of all tasks."""
+    found: dict[str, tuple[Path, str]] = {}
     for folder in task_folders(benchmark):
-        ids.update(stated_ids(folder))
-    return ids
+        found.update((name, (folder, config)) for name, config in stated_ids(folder).items())
+    return found
 
 
 def choose_config(names: Iterable[str], benchmark: Path | None = None) -> str:
     """Return the configuration of instances; the default one for folders and for a mixture."""
-    ids = configs_by_id(benchmark)
-    configs = {ids[name] for name in names if name in ids}
+    ids = places(benchmark)
+    configs = {ids[name][1] for name in names if name in ids}
     return configs.pop() if len(configs) == 1 else FUNCTION
 
 
 def choose_folders(names: Iterable[str], benchmark: Path | None = None) -> list[str]:
     """Return the folders of instances of any configuration; other names stay as they are."""
-    owners: dict[str, str] = {}
-    for folder in task_folders(benchmark):
-        owners.update(dict.fromkeys(stated_ids(folder), folder.name))
-    return [owners.get(name, name) for name in names]
+    ids = places(benchmark)
+    return [ids[name][0].name if name in ids else name for name in names]
 
 
 def load_task(folder: Path, config: str = "") -> Task:

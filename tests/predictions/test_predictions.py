@@ -301,7 +301,7 @@ def test_a_hub_dataset_of_predictions_is_read_at_the_revision_asked_for(tmp_path
         "org/preds/data/test.parquet row 2: sample must be a whole number from 0 to 1000000, not -1",
     ]
     assert pinned == [item.replace("org/preds", f"org/preds@{sha}") for item in newest]
-    reasons = ["no such revision", "holds no .jsonl or .parquet file", "no such repository"]
+    reasons = ["refused with 404 (Revision Not Found)", "holds no .jsonl or .parquet file", "no such repository"]
     for error, spec, reason in zip(errors, specs[3:], reasons, strict=True):
         assert error.startswith(f"predictions '{spec}': ")
         assert reason in error
