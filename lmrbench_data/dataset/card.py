@@ -5,14 +5,10 @@ Every number and table in a card is computed from the rows.
 
 import json
 import math
-import re
-import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import yaml
 
 from ..base.paths import cards_folder
 from ..loader import CARD_KEY, CONFIGS, FUNCTION, SPLIT, UNDERSPECIFIED
@@ -123,15 +119,17 @@ def _info(name: str, table: Table, benchmark: Benchmark) -> dict[str, Any]:
 
 def render_eval_yaml(benchmark: Benchmark, tables: Mapping[str, Table]) -> str:
     """Render the Hub's benchmark registration, with the tasks that these tables have rows for."""
+    import jinja2
+
     rows = {name: table.rows for name, table in tables.items()}
-    tasks = [
-        {"id": task.id, "config": task.config, "split": SPLIT} for task in tasks_with_rows(rows)
-    ]
-    values = {"title": json.dumps(benchmark.title), "chance": _chance(rows)}
     template = (cards_folder() / "eval.yaml").read_text(encoding="utf-8")
-    text = re.sub(r"\{\{ (\w+) \}\}", lambda name: values[name[1]], template)
-    listed = yaml.safe_dump(tasks, sort_keys=False)
-    return text + textwrap.indent(listed, "  ")
+    environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True)
+    return environment.from_string(template).render(
+        title=json.dumps(benchmark.title),
+        chance=_chance(rows),
+        tasks=tasks_with_rows(rows),
+        split=SPLIT,
+    )
 
 
 def _chance(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:

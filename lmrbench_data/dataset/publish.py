@@ -7,7 +7,7 @@ according to proved.json. A tag never moves, and a repeated push changes nothing
 import contextlib
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,20 +107,12 @@ def plan_push(
     plan.head = info.sha
     plan.done = _is_published(plan, tags(api, repo_id))
     if not plan.done:
-        _compare(plan, {item.rfilename for item in info.siblings or ()})
+        files = {item.rfilename for item in info.siblings or ()}
+        plan.removed = sorted(files - {*plan.files, *plan.more_files, *KEPT})
+        has_rows = not files.isdisjoint(map(data_file, CONFIGS))
+        old = _remote_rows(repo_id, plan.head) if has_rows else []
+        plan.changes = list(diff_rows(old, rows))
     return plan
-
-
-def _compare(plan: PushPlan, files: Set[str]) -> None:
-    """Add the changes of a push to a plan.
-
-    Args:
-        files: the files on main.
-    """
-    plan.removed = sorted(files - {*plan.files, *plan.more_files, *KEPT})
-    has_rows = not files.isdisjoint(map(data_file, CONFIGS))
-    old = _remote_rows(plan.repo_id, plan.head) if has_rows else []
-    plan.changes = list(diff_rows(old, plan.rows))
 
 
 def _is_published(plan: PushPlan, published: Mapping[str, str]) -> bool:

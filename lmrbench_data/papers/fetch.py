@@ -141,14 +141,10 @@ def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
         target = urljoin(target, response.headers["Location"])
     if not response.is_success:
         raise InputError(f"{url}: HTTP {response.status_code}; {_BY_HAND}")
-    _check_pdf(data, url)
-    return data
-
-
-def _check_pdf(data: bytes, url: str) -> None:
     if not data[:1024].lstrip().startswith(b"%PDF-"):
         kind = "a web page" if b"<html" in data[:2000].lower() else "something else"
         raise InputError(f"{url}: serves {kind} instead of a PDF; {_BY_HAND}")
+    return data
 
 
 def _get(target: str, url: str) -> tuple[Any, bytes]:

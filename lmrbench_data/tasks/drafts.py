@@ -109,16 +109,13 @@ def new_benchmark(folder: Path, *, title: str, name: str = "") -> Path:
         raise InputError(f"{folder}: is already a benchmark; nothing is overwritten")
     if not title.strip():
         raise ArgumentError("title", "is empty")
-    manifest = _manifest(name or _plain_name(folder), " ".join(title.split()))
+    plain = re.sub(r"[^a-z0-9._-]+", "-", folder.resolve().name.lower()).strip("-._")
+    manifest = _manifest(name or plain, " ".join(title.split()))
     shutil.copytree(benchmark_folder() / "environments", folder / "environments")
     write_atomically(folder / "benchmark.yaml", manifest)
     if not (folder / ".gitattributes").exists():
         write_atomically(folder / ".gitattributes", _GIT_RULES)
     return folder
-
-
-def _plain_name(folder: Path) -> str:
-    return re.sub(r"[^a-z0-9._-]+", "-", folder.resolve().name.lower()).strip("-._")
 
 
 def _manifest(name: str, title: str) -> str:

@@ -125,7 +125,7 @@ def remove_definition(source: str, name: str) -> str:
         )
     start = first_line(node) - 1
     end = block_end(lines, node)
-    start -= _count(_is_comment, reversed(lines[above:start]))
+    start -= _count(lambda line: line.lstrip().startswith("#"), reversed(lines[above:start]))
     if is_member and node is body[-1]:
         start -= _count(str.isspace, reversed(lines[:start]))
     else:
@@ -136,10 +136,6 @@ def remove_definition(source: str, name: str) -> str:
 def _count(test: Callable[[str], bool], lines: Iterable[str]) -> int:
     """Count the lines at the start that pass a test."""
     return len(list(itertools.takewhile(test, lines)))
-
-
-def _is_comment(line: str) -> bool:
-    return line.lstrip().startswith("#")
 
 
 def _find_definition(tree: ast.Module, name: str) -> tuple[list[ast.stmt], ast.stmt]:
@@ -173,16 +169,15 @@ def drop_unused_imports(before: str, after: str) -> str:
     unused = _used_names(parse(before)) - _used_names(tree)
     for node in reversed(tree.body):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            names = [alias for alias in node.names if _bound_name(alias) not in unused]
+            names = []
+            for alias in node.names:
+                if (alias.asname or alias.name).partition(".")[0] not in unused:
+                    names.append(alias)
             if names != node.names:
                 node.names = names
                 text = [ast.unparse(node) + newline_of(after)] if names else []
                 lines[node.lineno - 1 : node.end_lineno] = text
     return bom + "".join(lines)
-
-
-def _bound_name(alias: ast.alias) -> str:
-    return (alias.asname or alias.name).partition(".")[0]
 
 
 def _used_names(tree: ast.Module) -> set[str]:

@@ -29,7 +29,7 @@ CONFIGURATION = f"{_HOME}/pyvenv.cfg"
 #: Folders of /usr that older systems also have in the root, as folders or as links.
 _ROOT_FOLDERS = ("/bin", "/lib", "/lib32", "/lib64")
 _OTHER_FILES = ("/etc/ld.so.cache", "/usr/share/zoneinfo", "/sys/devices/system/cpu")
-#: Where programs for ARM look for their loader; those for x86-64 look in /lib64.
+#: Where programs for ARM look for the loader of shared libraries; those for x86-64 look in /lib64.
 _LOADERS = Path("/lib")
 
 
@@ -128,7 +128,8 @@ def _visible_folders(python: Path) -> list[Path]:
     """Return the folders of the system and of Python, none of them within another."""
     folders = _system_folders()
     folders += [Path(name) for name in os.environ.get(FOLDERS_VARIABLE, "").split(":") if name]
-    for path in (*_standard_library(), python, *_loaders()):
+    loaders = [path.parent.resolve() / path.name for path in sorted(_LOADERS.glob("ld-*.so.*"))]
+    for path in (*_standard_library(), python, *loaders):
         if not any(path.is_relative_to(folder) for folder in folders):
             folders.append(path)
     return folders
@@ -151,12 +152,6 @@ def _standard_library() -> list[Path]:
     outside = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
     folders = [Path(sysconfig.get_path(name, vars=outside)) for name in ("stdlib", "platstdlib")]
     return folders if sys.base_prefix == "/usr" else [Path(sys.base_prefix, "lib"), *folders]
-
-
-def _loaders() -> list[Path]:
-    """Return what starts programs that use shared libraries; on ARM, it is in no other folder."""
-    found = sorted(_LOADERS.glob("ld-*.so.*"))
-    return [path.parent.resolve() / path.name for path in found]
 
 
 def _hidden(folders: Iterable[Path], own: Path | None) -> list[Path]:

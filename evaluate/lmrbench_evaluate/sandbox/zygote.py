@@ -120,19 +120,15 @@ class Zygote(ABC):
             watch = self.watch(limits)
             stdout, log, ended = collect_output(self._read_job, meter, limits, watch)
             duration_s = meter.elapsed()
-            if ended is not Ended.EXITED:
-                self._end_job()
+            # A job in place ends with its container.
+            if ended is not Ended.EXITED and not self.runs_in_place:
+                self.send(b"{}\n")
+                self._read_until(lambda: job.has_ended, END_S)
         problem = f"{ended}: {(log or self._errors).strip()[-300:]}"
         if ended is Ended.EXITED:
             ended, problem = self._end_of_job(log, problem)
         outcome = make_outcome(stdout, log, ended, duration_s, meter.cpu, problem)
         return outcome, job.has_ended and not job.kills
-
-    def _end_job(self) -> None:
-        """End a job that has reached a limit; one in place ends with its container."""
-        if not self.runs_in_place:
-            self.send(b"{}\n")
-            self._read_until(lambda: self.job.has_ended, END_S)
 
     def _end_of_job(self, log: str, problem: str) -> tuple[Ended, str]:
         """Return how a job ended whose output has ended, and a line about it."""
