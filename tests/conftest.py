@@ -15,12 +15,13 @@ import lmrbench as lmr
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.loader import METHOD
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from lmrbench_evaluate.verdict.verdict import Verdict
 from support.toy import IN_CI, IN_DEPTH, attempt_in, recorded_rows, write_toy_benchmark
-from support.toy_method import add_toy_method, recorded_method
+from support.toy_method import add_toy_method
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -224,7 +225,7 @@ def toy_row(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) ->
 def method_row(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) -> DatasetRow:
     """The dataset row of the toy method."""
     folder = write_toy_benchmark(tmp_path_factory.mktemp("method") / "benchmark")
-    return recorded_method(add_toy_method(folder), local_sandbox)
+    return recorded_rows(add_toy_method(folder), local_sandbox, METHOD)[0]
 
 
 @pytest.fixture(scope="session")

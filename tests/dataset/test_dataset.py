@@ -330,10 +330,6 @@ TAMPERED: dict[str, tuple[Callable[[Path], object], str]] = {
         "instance_id '../../../x' is not a plain name",
     ),
     "no_rows": (lambda f: rewrite(f, []), "the rows do not match the card"),
-    "other_columns": (
-        lambda f: pyarrow.parquet.write_table(pyarrow.table({"x": [1]}), f / DATA_FILE),
-        "instance_id None is not a plain name",
-    ),
     "damaged_parquet": (
         lambda f: (f / DATA_FILE).write_bytes((f / DATA_FILE).read_bytes()[:-100]),
         f"{DATA_FILE} cannot be read",

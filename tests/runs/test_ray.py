@@ -1,6 +1,5 @@
 """Runs on a real Ray cluster: nodes and drivers are killed in the middle, and no answer is lost or counted twice."""
 
-import contextlib
 import importlib.util
 import json
 import os
@@ -8,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -24,16 +24,22 @@ from lmrbench_evaluate.runs import ray_engine
 from lmrbench_evaluate.runs.ray_engine import RayEngine
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from support.command_line import PROGRAM
-from support.sandboxes import until
+from support.sandboxes import processes_with, until
 from support.toy import IN_CI, json_lines
 
 #: On a busy machine, the start of a node takes several tries.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).resolve().parents[2]
-ANSWER = (
-    "import time\n\ndef scale(values, factor):\n    time.sleep({})\n    return [value * factor for value in values]\n"
-)
+#: The child stands for the tested code: its mark finds it among all processes.
+ANSWER = """
+import subprocess, sys, time
+
+def scale(values, factor):
+    subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)", "{mark}"])
+    time.sleep(0.1)
+    return [value * factor for value in values]
+"""
 #: Variable of the environment of a node with another image.
 ODD = "LMRBENCH_TEST_ODD_NODE"
 #: Small: nodes of the tests share one machine.
@@ -109,11 +115,13 @@ class Driver:
 
     def __init__(self, folder: Path, row: DatasetRow, address: str) -> None:
         self.folder, self.results = folder, folder / "out" / "results.jsonl"
+        self.mark = uuid.uuid4().hex
         self.on_ray = ("--engine", "ray", "--ray-address", address)
         write_dataset([row], folder / "lmr-bench", load_benchmark())
 
     def write(self, count: int) -> None:
-        rows = [{**names(number), "function": f"{ANSWER.format(0.1)}# {number}\n"} for number in range(count)]
+        answer = ANSWER.format(mark=self.mark)
+        rows = [{**names(number), "function": f"{answer}# {number}\n"} for number in range(count)]
         (self.folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     def start(self, *options: str, before: Sequence[str] = ()) -> subprocess.Popen[bytes]:
@@ -176,33 +184,19 @@ def test_interrupted_run_leaves_no_process_and_resumes_on_threads(driver: Driver
     driver.write(12)
     process = driver.start(*driver.on_ray)
     driver.wait_for_rows(2)
+    assert until(lambda: processes_with(driver.mark))
     os.killpg(process.pid, signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr
     assert b"re-run the command to resume" in stderr
     assert b"Traceback" not in stderr
-    assert until(lambda: not runners_of(driver)), "tested code still runs"
+    assert until(lambda: not processes_with(driver.mark)), "tested code still runs"
     kept = driver.results.read_bytes()
     again = driver.start()
     _, stderr = again.communicate(timeout=120)
     assert again.returncode == 0, stderr
     assert driver.results.read_bytes().startswith(kept)
     assert Counter(row["sample"] for row in driver.rows()) == dict.fromkeys(range(12), 1)
-
-
-def runners_of(driver: Driver) -> list[int]:
-    """Return the processes of local sandboxes below the cluster's workers."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):
-            if b"LMRBENCH_LOCAL_SANDBOX=" in path.read_bytes() and parent_name(path.parent).startswith("ray::"):
-                found.append(int(path.parent.name))
-    return found
-
-
-def parent_name(process: Path) -> str:
-    parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
-    return Path(f"/proc/{parent}/cmdline").read_text().split("\0")[0]
 
 
 @pytest.mark.nightly

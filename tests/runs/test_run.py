@@ -29,13 +29,12 @@ from lmrbench_evaluate.runs.evaluation import evaluate
 from lmrbench_evaluate.runs.folder import RunFolder, default_run_folder
 from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox.base import Limits, Outcome, Sandbox
-from lmrbench_evaluate.sandbox.docker_client import RUN_LABEL, connect
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from lmrbench_evaluate.verdict.decode import Frame, write_frame
 from support import warm_cli
 from support.command_line import PROGRAM
 from support.sandboxes import until
-from support.toy import TOY_ANSWER, json_lines, stamped
+from support.toy import TOY_ANSWER, containers_of, json_lines, stamped
 
 pytestmark = pytest.mark.docker
 
@@ -123,11 +122,6 @@ def run_id_of(process: subprocess.Popen[bytes]) -> str:
     raise AssertionError("the harness has no reaper")
 
 
-def containers(run_id: str) -> list[Any]:
-    """Return the containers of a harness."""
-    return list(connect().containers(all=True, filters={"label": f"{RUN_LABEL}={run_id}"}))
-
-
 def test_whatever_ends_a_run_leaves_no_container_and_it_resumes(tmp_path: Path, toy_dataset: Path) -> None:
     """Finished rows stay as they were, and the rest runs once.
 
@@ -151,7 +145,7 @@ def test_whatever_ends_a_run_leaves_no_container_and_it_resumes(tmp_path: Path, 
             assert process.returncode == 130
             assert b"re-run the command to resume" in stderr
             assert b"Traceback" not in stderr
-        assert until(lambda run_id=run_id: not containers(run_id), 20)  # type: ignore[misc]
+        assert until(lambda run_id=run_id: not containers_of(run_id, all=True), 20)  # type: ignore[misc]
     for bench in benches:
         finished = bench.results.read_bytes()
         assert finished.count(b"\n") < 4

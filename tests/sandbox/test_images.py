@@ -68,15 +68,6 @@ def registry(tmp_path: Path) -> Iterator[str]:
         process.wait()
 
 
-def test_tag_follows_every_byte_of_the_folder(tiny: Environment) -> None:
-    before = tiny.tag
-    assert before.startswith("lmrbench/tiny:")
-    assert len(before.partition(":")[2]) == 12
-    with (tiny.folder / "content").open("a") as file:
-        file.write(".")
-    assert tiny.tag != before
-
-
 @pytest.mark.docker
 def test_round_trip_through_a_registry(
     api: Any,

@@ -8,13 +8,10 @@ from typing import Any
 import yaml
 
 import lmrbench as lmr
-from lmrbench.checks.record import record_tasks
-from lmrbench_data.dataset.build import build_rows, write_dataset
+from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import METHOD
 from lmrbench_data.tasks.manifest import load_benchmark
-from lmrbench_data.tasks.task_folders import load_tasks
-from lmrbench_evaluate.sandbox.base import Sandbox
 
 WINDOW = '''
 import math
@@ -174,14 +171,6 @@ def add_toy_method(benchmark: Path) -> Path:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(textwrap.dedent(text).lstrip())
     return benchmark
-
-
-def recorded_method(benchmark: Path, sandbox: Sandbox) -> DatasetRow:
-    """Record the method of a benchmark; return its row."""
-    tasks = load_tasks(benchmark=benchmark, config=METHOD)
-    list(record_tasks(tasks, sandbox))
-    [row] = build_rows(tasks)
-    return row
 
 
 def evaluated_method(
