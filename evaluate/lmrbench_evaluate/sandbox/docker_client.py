@@ -61,13 +61,14 @@ def _daemon() -> dict[str, Any]:
         return {**kwargs_from_env()}
     command = ["docker", "context", "inspect"]
     reply = subprocess.run(command, capture_output=True, text=True)
-    if reply.returncode:
-        reason = " ".join(reply.stderr.split())[:300]
+    try:
+        [context] = json.loads(reply.stdout)
+        endpoint = context["Endpoints"]["docker"]
+    except (ValueError, LookupError, TypeError) as error:
+        reason = " ".join(reply.stderr.split())[:300] or "context: cannot be read"
         hint = "choose one of `docker context ls`, or set DOCKER_HOST"
-        raise InfraError(f"Docker {reason}; {hint}")
-    [context] = json.loads(reply.stdout)
-    endpoint = context["Endpoints"]["docker"]
-    if context["TLSMaterial"] or endpoint["SkipTLSVerify"]:
+        raise InfraError(f"Docker {reason}; {hint}") from error
+    if context.get("TLSMaterial") or endpoint.get("SkipTLSVerify"):
         variables = "DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"
         raise InfraError(f"Docker context {context['Name']!r} uses TLS; set {variables} instead")
     return {"base_url": endpoint["Host"]}
