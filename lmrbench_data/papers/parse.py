@@ -60,7 +60,10 @@ def read_pdf(path: str, pages: Sequence[int]) -> str:
 
 
 def _read(document: Any, pages: Sequence[int]) -> str:
-    _check_readable(document)
+    if not document.is_pdf:  # MuPDF also reads web pages
+        raise InputError("is damaged or not a PDF")
+    if document.needs_pass:
+        raise InputError("is encrypted; save a copy without a password and add that")
     count = document.page_count
     pages = pages or range(1, count + 1)
     if not pages or max(pages) > count:
@@ -70,13 +73,6 @@ def _read(document: Any, pages: Sequence[int]) -> str:
         raise InputError("contains no text; scanned PDFs cannot be read")
     content = {"title": (document.metadata or {}).get("title") or "", "pages": parsed}
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-
-
-def _check_readable(document: Any) -> None:
-    if not document.is_pdf:  # MuPDF also reads web pages
-        raise InputError("is damaged or not a PDF")
-    if document.needs_pass:
-        raise InputError("is encrypted; save a copy without a password and add that")
 
 
 def _blocks(page: Any) -> list[dict[str, Any]]:

@@ -32,11 +32,15 @@ _GIT_RULES = """# The bytes of a task count in the dataset's hash: git never con
 def load_finished(
     benchmark: Path | None = None, config: str = FUNCTION
 ) -> tuple[list[Task], list[Problem]]:
-    """Load the finished tasks; return them with a warning for each draft."""
+    """Load the finished tasks; return them with a warning for each draft, which has TODO marks."""
     benchmark = benchmark or benchmark_folder()
     lint = f"`lmrbench tasks lint{benchmark_option(benchmark)}` lists what is left to do"
     folders = task_folders(benchmark)
-    drafts = [folder.name for folder in folders if _is_draft(folder)]
+    drafts = []
+    for folder in folders:
+        # A recorded task may be in a published dataset, so a build must not leave it out.
+        if not matching(folder / RECORDED, "*") and any(todo_marks(folder)):
+            drafts.append(folder.name)
     finished = [folder.name for folder in folders if folder.name not in drafts]
     if not finished:
         raise InputError(
@@ -45,14 +49,6 @@ def load_finished(
         )
     warnings = [Problem(name, "", f"draft, left out; {lint}", Severity.WARNING) for name in drafts]
     return load_tasks(finished, benchmark, config), warnings
-
-
-def _is_draft(folder: Path) -> bool:
-    """Return whether a task has TODO marks and no recording.
-
-    A recorded task may be in a published dataset, so a build must not leave it out as a draft.
-    """
-    return not matching(folder / RECORDED, "*") and any(todo_marks(folder))
 
 
 def todo_marks(folder: Path) -> Iterator[tuple[Path, int, str]]:
