@@ -120,7 +120,6 @@ class Asking:
         return await self._ask(job, question)
 
     def _write_identical(self, job: Vote) -> str:
-        """Write the outcome of an answer with the reference's code."""
         self.summary.identical += 1
         if not self.prompt.identical:
             return self._write(job, reason=IDENTICAL)

@@ -16,14 +16,6 @@ from lmrbench_data.base.source import SourceError, find_function, parse, split_l
 from .strip_remarks import code_only, looks_at_itself, names_read
 
 
-class _Versions(NamedTuple):
-    """The three texts of a file."""
-
-    masked: str
-    golden: str
-    rebuilt: str
-
-
 class Side(NamedTuple):
     """A goal file of the candidate or of the reference, printed anew."""
 
@@ -70,29 +62,30 @@ def compare_answer(
     with_words = any(looks_at_itself(rebuilt.get(path, "")) for path in (*goals, *changed))
     pairs = []
     for path, functions in goals.items():
-        versions = _Versions(masked[path], golden[path], rebuilt[path])
-        words = _words(cases)
-        for files in (masked, golden, rebuilt):
-            words |= _words(_others(files, path))
-        pairs.append(_pair(path, functions, _printed(versions, words, with_words)))
+        versions = masked, golden, rebuilt
+        words = _words([*cases, *(text for files in versions for text in _others(files, path))])
+        texts = [files[path] for files in versions]
+        pairs.append(_pair(path, functions, texts, words, with_words))
     reachable = _reachable({**masked, **rebuilt}, goals, cases) if changed else set[str]()
     names = [path for path in changed if path in reachable]
     return pairs, [(name, _shown(rebuilt, name, with_words)) for name in names]
 
 
-def _printed(versions: _Versions, read_elsewhere: set[str], with_words: bool) -> _Versions:
-    """Print the versions of a file anew."""
+def _pair(
+    path: str,
+    functions: Sequence[str],
+    texts: Sequence[str],
+    read_elsewhere: set[str],
+    with_words: bool,
+) -> Pair:
+    """Compare the masked, the golden and the rebuilt text of a file, printed anew."""
     # What one version reads is in use in all: equal statements are printed alike.
-    read = read_elsewhere.union(*(names_read(parse(text)) for text in versions))
-    return _Versions(*(code_only(text, read, with_words=with_words) for text in versions))
-
-
-def _pair(path: str, functions: Sequence[str], printed: _Versions) -> Pair:
-    """Compare the printed versions of a file."""
-    masked = _lines_around(printed.masked, functions)
-    reference = _side(printed.golden, functions, masked)
-    candidate = _side(printed.rebuilt, functions, masked)
-    return Pair(path, reference, candidate, printed.rebuilt == printed.golden)
+    read = read_elsewhere.union(*(names_read(parse(text)) for text in texts))
+    masked, golden, rebuilt = (code_only(text, read, with_words=with_words) for text in texts)
+    given = _lines_around(masked, functions)
+    reference = _side(golden, functions, given)
+    candidate = _side(rebuilt, functions, given)
+    return Pair(path, reference, candidate, rebuilt == golden)
 
 
 def _others(files: Mapping[str, str], path: str) -> list[str]:

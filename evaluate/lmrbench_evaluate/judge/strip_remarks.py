@@ -50,7 +50,8 @@ def code_only(
     try:
         tree = parse(source)
         if not with_words:
-            tree = _without_words(tree, read_elsewhere)
+            _WithoutWords(names_read(tree).union(read_elsewhere)).visit(tree)
+            ast.fix_missing_locations(tree)
         text = ast.unparse(tree)
         if ast.dump(parse(text)) != ast.dump(tree):
             raise ValueError("another syntax tree")
@@ -58,12 +59,6 @@ def code_only(
         problem = f"{type(error).__name__} {error}"
         raise SourceError(f"the code cannot be printed anew: {problem}") from None
     return f"{text}\n"
-
-
-def _without_words(tree: ast.Module, read_elsewhere: Collection[str]) -> ast.Module:
-    names = names_read(tree).union(read_elsewhere)
-    _WithoutWords(names).visit(tree)
-    return ast.fix_missing_locations(tree)
 
 
 def names_read(tree: ast.AST) -> set[str]:
