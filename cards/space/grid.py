@@ -66,7 +66,6 @@ def _cell(line: Line, name: str) -> Cell:
 
 
 def _mark_one(result: TaskResult) -> tuple[str, str]:
-    """Return the mark and the kind of a single sample."""
     outcome = next(name for name, count in result.outcomes.items() if count)
     kind = _KINDS.get(outcome, "broken")
     if result.memorised and not result.robust:
@@ -75,7 +74,6 @@ def _mark_one(result: TaskResult) -> tuple[str, str]:
 
 
 def _mark_several(result: TaskResult, entry: Entry) -> tuple[str, str]:
-    """Return the mark and the kind of several samples."""
     passed = result.robust if entry.level == ROBUST else result.reproduced
     mark = f"{passed}/{entry.samples}"
     if result.robust == entry.samples:

@@ -80,7 +80,6 @@ def publish(api: "HfApi", verified: Verification) -> tuple[Record, str]:
 
 
 def _card(verified: Verification) -> bytes:
-    """Return the card of a new results dataset."""
     row = next(iter(verified.instances.values()))
     card = (cards_folder() / "results_card.md").read_text(encoding="utf-8")
     return card.replace("{{ benchmark }}", benchmark_title(row["canary"])).encode()

@@ -63,7 +63,8 @@ def compare_answer(
     pairs = []
     for path, functions in goals.items():
         versions = masked, golden, rebuilt
-        words = _words([*cases, *(text for files in versions for text in _others(files, path))])
+        others = itertools.chain.from_iterable(_others(files, path) for files in versions)
+        words = _words([*cases, *others])
         texts = [files[path] for files in versions]
         pairs.append(_pair(path, functions, texts, words, with_words))
     reachable = _reachable({**masked, **rebuilt}, goals, cases) if changed else set[str]()

@@ -89,7 +89,6 @@ def _open_path(path: Path, name: str) -> Iterable[tuple[str, Any]]:
 
 
 def _path_problem(path: Path) -> str:
-    """Return why a path is not a source."""
     kinds = ", ".join(SUFFIXES)
     if path.is_dir():
         return f"is a directory without Inspect's logs; name a file in it ({kinds})"

@@ -316,5 +316,4 @@ def select(
 
 
 def _no_predictions(predictions: Source, reason: str) -> InputError:
-    """Return the error for a source without a prediction to evaluate."""
     return InputError(f"predictions {source_name(predictions)!r}: {reason}")

@@ -57,7 +57,7 @@ class Comparison:
         return math.isfinite(expected) and abs(actual - expected) <= allowed
 
     def describe(self, expected: Any, actual: Any) -> str:
-        """Describe two values of one type; numbers with their error, and the one that may be."""
+        """Describe two values of one type; numbers with their error and its tolerance."""
         values = f"got {show(actual)}, expected {show(expected)}"
         if not isinstance(expected, float):
             return values
