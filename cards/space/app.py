@@ -53,7 +53,6 @@ LINKS = os.environ.get("LMRBENCH_LINKS") or (
 
 
 def _header(links: str) -> str:
-    """Return links as Markdown."""
     items = []
     for link in links.split():
         name, _, address = link.partition("=")
@@ -140,7 +139,6 @@ def _view(asked: Mapping[str, str], reload: bool = False) -> tuple[Any, ...]:
 
 
 def _menu(name: str, state: Filter) -> Menu:
-    """Return the menu of a filter with its present choices."""
     choices = [(shown(choice, 60) or "(none)", f"={choice}") for choice in state.names]
     if state.default is None:
         choices.insert(0, ("All", ALL))

@@ -1,10 +1,10 @@
 """The verdicts by task: one row per instance, one column per model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from base.proportions import REPRODUCED, ROBUST
-from base.record import JUDGED, Entry, Task, TaskResult
+from base.record import Entry, Task, TaskResult
 from board import Board, Line, Ranked
 
 #: Number of models that have a column, from the top of the ranking.
@@ -62,11 +62,10 @@ def _cell(line: Line, name: str) -> Cell:
         mark, kind = _mark_one(result)
     else:
         mark, kind = _mark_several(result, entry)
-    return Cell(line, mark, kind, _story(result, entry.samples), result.failure)
+    return Cell(line, mark, kind, _story(result), result.failure)
 
 
 def _mark_one(result: TaskResult) -> tuple[str, str]:
-    """Return the mark and the kind of a single sample."""
     outcome = next(name for name, count in result.outcomes.items() if count)
     kind = _KINDS.get(outcome, "broken")
     if result.memorised and not result.robust:
@@ -75,7 +74,6 @@ def _mark_one(result: TaskResult) -> tuple[str, str]:
 
 
 def _mark_several(result: TaskResult, entry: Entry) -> tuple[str, str]:
-    """Return the mark and the kind of several samples."""
     passed = result.robust if entry.level == ROBUST else result.reproduced
     mark = f"{passed}/{entry.samples}"
     if result.robust == entry.samples:
@@ -85,28 +83,7 @@ def _mark_several(result: TaskResult, entry: Entry) -> tuple[str, str]:
     return mark, "some" if result.reproduced else "failed"
 
 
-def _story(result: TaskResult, samples: int) -> str:
-    others = {name: n for name, n in result.outcomes.items() if name not in (ROBUST, REPRODUCED)}
-    judged = {label: result.judged.get(label, 0) for label in JUDGED}
-    parts = [
-        _levels(result, samples),
-        _counts("", others, samples),
-        _counts("judge (claimed): ", judged, samples),
-    ]
-    if result.memorised:
-        parts.append(f"memorised {result.memorised}: passed on the published seeds only")
-    return "; ".join(filter(None, parts))
-
-
-def _levels(result: TaskResult, samples: int) -> str:
-    if samples > 1:
-        return f"reproduced {result.reproduced}, robust {result.robust} of {samples}"
-    if result.robust:
-        return "robust"
-    return "reproduced, not robust" if result.reproduced else "not reproduced"
-
-
-def _counts(title: str, counts: Mapping[str, int], samples: int) -> str:
-    """Print the counts that are not 0; the names alone if there is one sample."""
-    words = [name if samples == 1 else f"{name} {n}" for name, n in counts.items() if n]
-    return title + ", ".join(words) if words else ""
+def _story(result: TaskResult) -> str:
+    counts = {**result.outcomes, "memorised": result.memorised}
+    counts |= {f"{label} (judge, claimed)": count for label, count in result.judged.items()}
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count)

@@ -2,7 +2,7 @@
 
 `lmrbench space --from` writes records of local runs, which are shown in place of a dataset.
 
-Only records that are new since the last request are fetched. A damaged record hides its run, and
+Only records that are new since the last request are downloaded. A damaged record hides its run, and
 is named; a fault of the Hub hides nothing: the last good state stays.
 """
 
@@ -10,7 +10,7 @@ import datetime
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
@@ -18,7 +18,6 @@ from urllib.parse import quote
 from base.names import PLAIN
 from base.record import Record
 from huggingface_hub import HfApi, constants, errors
-from huggingface_hub.hf_api import RepoFile
 from pydantic import ValidationError
 
 #: The name of a repository on the Hub.
@@ -26,7 +25,6 @@ REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,
 #: The records, which maintainers write.
 _RECORD = re.compile(r"verified/[^/]+\.json")
 MAX_RECORD_BYTES = 32 * 1024 * 1024
-MAX_FILES = 100_000
 MAX_AGE_S = 300.0
 #: The reload button asks the Hub again only after this time, so that clicks do not burden it.
 MIN_AGE_S = 2.0
@@ -80,8 +78,6 @@ class ResultsDataset:
         self._snapshot = Snapshot(repo)
         self._read_at = float("-inf")
         self._lock = threading.Lock()
-        # The record, or its fault, by path and content hash: an immutable file is read once.
-        self._known: dict[tuple[str, str], Record | str] = {}
 
     def get(self, *, reload: bool = False) -> Snapshot:
         """Return the state, read again if it is older than `MAX_AGE_S` or if `reload` is set."""
@@ -96,47 +92,16 @@ class ResultsDataset:
             return self._snapshot
 
     def _read(self) -> Snapshot:
-        sha = str(self._api.dataset_info(self._snapshot.repo).sha)
-        if sha != self._snapshot.sha:
-            return self._read_commit(self._snapshot.repo, sha)
-        return replace(self._snapshot, read_at=_now(), problem="")
-
-    def _read_commit(self, repo: str, sha: str) -> Snapshot:
-        """Read the records of a commit that are new, and forget those that are gone."""
-        known: dict[tuple[str, str], Record | str] = {}
-        new: list[tuple[str, str]] = []
-        for file in self._records(repo, sha):
-            key = (file.path, file.blob_id)
-            fault = _fault(file)
-            if key in self._known:
-                known[key] = self._known[key]
-            elif fault:
-                known[key] = fault
-            else:
-                new.append(key)
-        if new:
-            folder = self._download([path for path, _ in new], sha)
-            known |= {key: _read_record(folder / key[0]) for key in new}
-        self._known = known
-        return _make_snapshot(repo, sha, {path: item for (path, _), item in sorted(known.items())})
-
-    def _records(self, repo: str, sha: str) -> list[RepoFile]:
-        """List the files of records at a commit."""
-        tree = self._api.list_repo_tree(repo, repo_type="dataset", revision=sha, recursive=True)
-        files = []
-        for number, item in enumerate(tree):
-            if number >= MAX_FILES:
-                raise OSError(f"{repo} has more than {MAX_FILES} files")
-            if isinstance(item, RepoFile) and _RECORD.fullmatch(item.path):
-                files.append(item)
-        return files
-
-    def _download(self, paths: list[str], sha: str) -> Path:
         repo = self._snapshot.repo
+        info = self._api.dataset_info(repo)
+        if info.sha == self._snapshot.sha:
+            return replace(self._snapshot, read_at=_now(), problem="")
+        # The client's cache has the records of earlier commits.
         folder = self._api.snapshot_download(
-            repo, repo_type="dataset", revision=sha, allow_patterns=paths
+            repo, repo_type="dataset", revision=info.sha, allow_patterns="verified/*.json"
         )
-        return Path(folder)
+        names = filter(_RECORD.fullmatch, (item.rfilename for item in info.siblings or ()))
+        return _make_snapshot(repo, str(info.sha), Path(folder), names)
 
 
 class LocalRuns:
@@ -147,20 +112,13 @@ class LocalRuns:
 
     def get(self, *, reload: bool = False) -> Snapshot:
         """Return the records as they are now."""
-        paths = sorted(self._folder.glob("*.json"))
-        return _make_snapshot("", "local", {path.name: _read_record(path) for path in paths})
+        names = (path.name for path in self._folder.glob("*.json"))
+        return _make_snapshot("", "local", self._folder, names)
 
 
-def _fault(file: RepoFile) -> str:
-    """Return why a record is not downloaded; empty if it is."""
-    # A plain name has no character with a meaning in a pattern.
-    if not PLAIN.fullmatch(Path(file.path).stem):
-        return "not a plain run id"
-    return "too large" if file.size > MAX_RECORD_BYTES else ""
-
-
-def _make_snapshot(repo: str, sha: str, items: Mapping[str, Record | str]) -> Snapshot:
-    """Return a snapshot of files, each with its record or the reason why it cannot be used."""
+def _make_snapshot(repo: str, sha: str, folder: Path, names: Iterable[str]) -> Snapshot:
+    """Read the files of a snapshot; each is a record, or skipped for a reason."""
+    items = {name: _read_record(folder / name) for name in sorted(names)}
     records = tuple(item for item in items.values() if isinstance(item, Record))
     skipped = tuple((name, item) for name, item in items.items() if isinstance(item, str))
     return Snapshot(repo, sha, _now(), records, skipped)
@@ -172,6 +130,10 @@ def _now() -> str:
 
 def _read_record(path: Path) -> Record | str:
     """Return a record, or the reason why it cannot be used, which repeats nothing of the file."""
+    if not PLAIN.fullmatch(path.stem):
+        return "not a plain run id"
+    if path.stat().st_size > MAX_RECORD_BYTES:
+        return "too large"
     try:
         record = Record.model_validate_json(path.read_bytes())
     except ValidationError as error:

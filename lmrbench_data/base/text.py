@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from .names import is_invisible
+
 #: Replacement for an invisible character.
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -20,7 +22,8 @@ def visible(text: object, keep: str = "\n\t") -> str:
 
 def one_line(text: object) -> str:
     """Join a text into one line without invisible characters."""
-    return visible(" ".join(str(text).split()), keep="")
+    line = " ".join(str(text).split())
+    return "".join(REPLACEMENT if is_invisible(char) else char for char in line)
 
 
 def split_text(text: str) -> list[str]:

@@ -174,7 +174,7 @@ ANSWERS: dict[str, tuple[Any, dict[str, Any]]] = {
 
 #: what the result says about an answer with a verdict
 DETAILS = {
-    "a block behind the answer": "blocks left out of the answer: 2 (follows the answer)",
+    "a block behind the answer": "left out: 1 other block of code",
     "cut behind the answer": "the reply was cut at the token limit, after the answer",
 }
 

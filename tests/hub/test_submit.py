@@ -167,14 +167,15 @@ def test_submitted_verdicts_and_judges_are_not_believed(world: World) -> None:
     change_pull_request(world.hub, **{name: forged, name.replace("results", "judgements"): judged})
     done = world.verify(1)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "differs: toy-scale, bad, paper track, sample 0: submitted passed, is failed" in done.stdout
-    assert "toy-scale, good, paper track, sample 1: not among the submitted results" in done.stdout
+    assert "differs: sample 0 of 'bad' (paper) for toy-scale: submitted passed, is failed" in done.stdout
+    assert "sample 1 of 'good' (paper) for toy-scale: not among the submitted results" in done.stdout
     assert "1 of 3 verdicts equal the submitted ones" in done.stdout
     [record] = [json.loads(data) for name, data in world.hub.files(RESULTS).items() if name.startswith("verified/")]
     rates = {entry["model"]: entry["overall"] for entry in record["entries"]}
     assert (rates["bad"]["reproduced"], rates["bad"]["claimed_judged"]) == (0, {"CC": 1})
     assert "\u202e" not in str(record)
-    assert "submitted passed, is failed" in world.hub.repo(RESULTS).pull_requests[1].comments[0][1]
+    assert "submitted passed, is failed" in record["differing"][0]
+    assert "1 of 3 verdicts equal" in world.hub.repo(RESULTS).pull_requests[1].comments[0][1]
 
 
 def test_predictions_that_cannot_be_published_are_refused(world: World) -> None:

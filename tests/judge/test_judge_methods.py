@@ -43,8 +43,9 @@ def test_question_shows_each_function_beside_the_reference(method_row: DatasetRo
     given = user.partition("\nwindow.py:\n\n")[2].partition("=====")[0]
     assert "The mean of the paper" in given
     assert "def _count" not in given
-    assert "[in class `Window`]\ndef _count" in blocks(user, "WHAT ELSE THE REFERENCE CHANGES IN ITS FILE")["window.py"]
-    assert blocks(user, "WHAT ELSE THE CANDIDATE CHANGES IN ITS FILE")["window.py"] == "import math"
+    assert "\n+    def _count" in blocks(user, "WHAT ELSE THE REFERENCE CHANGES IN ITS FILE")["window.py"]
+    changes = blocks(user, "WHAT ELSE THE CANDIDATE CHANGES IN ITS FILE")
+    assert changes["window.py"] == "@@ -0,0 +1,2 @@\n+import math\n+"
     assert "\nhelpers.py:\n\n" in user.partition("REFERENCE FUNCTION")[0]
     assert not asked.identical
     assert ask(method_row, "files", json.dumps(golden_files_of(method_row))).identical

@@ -118,7 +118,7 @@ def test_contract_is_shown_in_its_track_only(toy_row: dict[str, Any]) -> None:
         assert "Each number is multiplied by a factor." in user["content"]
 
 
-def test_changes_of_the_file_are_shown_statement_by_statement(toy_row: dict[str, Any]) -> None:
+def test_changes_of_the_file_are_shown_as_a_diff(toy_row: dict[str, Any]) -> None:
     """Nothing that a candidate adds, drops or moves is called unchanged."""
     given = read_archive(toy_row["repo_archive"])["scale.py"].data.decode()
     filled = given.replace("raise NotImplementedError", "return [value + factor for value in values]")
@@ -130,10 +130,13 @@ def test_changes_of_the_file_are_shown_statement_by_statement(toy_row: dict[str,
 
     assert rest(filled) == ""
     added = rest(f"{head}class Both:\n    def twice(self):\n        return 2\n\n\n{main}")
-    assert "class Both:\n    pass\n\n[in class `Both`]\ndef twice(self):" in added
+    assert "\n+class Both:\n+\n+    def twice(self):\n+        return 2" in added
     assert "__main__" not in added
-    assert "missing:]\n\nif __name__" in rest(head)
-    assert rest(f"{main}\n\n{head}").endswith("[the same statements in another order]")
+    assert "\n-if __name__" in rest(head)
+    moved = rest(f"{main}\n\n{head}").splitlines()
+    removed = [line[1:] for line in moved if line.startswith("-") and line != "-"]
+    assert removed
+    assert {f"+{line}" for line in removed} <= {*moved}
 
 
 def test_both_functions_are_printed_alike(toy_row: dict[str, Any]) -> None:
@@ -184,7 +187,7 @@ def test_repository_is_bounded_and_harmless(toy_row: dict[str, Any]) -> None:
 
 
 def test_version_covers_the_wording(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert re.fullmatch(r"v5-[0-9a-f]{8}", prompt_of().version)
+    assert re.fullmatch(r"v6-[0-9a-f]{8}", prompt_of().version)
     monkeypatch.setitem(SCHEMA, "title", "another form of answer")
     changed = prompt_of().version
     monkeypatch.undo()

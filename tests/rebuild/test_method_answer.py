@@ -177,7 +177,7 @@ def test_helpers_in_a_block_of_their_own_stand_before_the_next_block() -> None:
     scope: dict[str, object] = {}
     exec(files["train.py"], scope)
     assert scope["loss"](3) == 1.5  # type: ignore[operator]
-    assert note == "blocks left out of the answer: 3 (follows the answer)"
+    assert note == "left out: 1 other block of code"
 
 
 def test_a_method_without_its_class_is_taken_only_if_one_function_can_be_meant() -> None:

@@ -57,8 +57,6 @@ _ADDED = ("paper_title", "paper_url", "config", "benchmark_version", "submitted_
 MAX_FAILURE = 240
 #: Largest number of answers that a record lists.
 MAX_LISTED = 1000
-#: Largest number of answers that a comment on the Hub lists.
-MAX_LINES = 50
 
 
 def publish(api: "HfApi", verified: Verification) -> tuple[Record, str]:
@@ -82,7 +80,6 @@ def publish(api: "HfApi", verified: Verification) -> tuple[Record, str]:
 
 
 def _card(verified: Verification) -> bytes:
-    """Return the card of a new results dataset."""
     row = next(iter(verified.instances.values()))
     card = (cards_folder() / "results_card.md").read_text(encoding="utf-8")
     return card.replace("{{ benchmark }}", benchmark_title(row["canary"])).encode()
@@ -129,29 +126,15 @@ def close(api: "HfApi", repo_id: str, record: Record) -> str:
 
 
 def _comment(record: Record, url: str) -> str:
-    memorised = f"{len(record.memorised)} memorised: they pass on the published seeds and not on"
-    differing = f"{len(record.differing)} differ from the submitted verdicts; those of this run"
-    lines = [
-        f"`lmrbench verify` repeated this run; its own results are on main: {url}",
-        "",
+    return (
+        f"`lmrbench verify` repeated this run; its own results are on main: {url}\n\n"
         f"The submission was read at {record.submission[:12]}; later commits do not count."
         f" {record.agreed} of {record.rows} verdicts equal the submitted ones, also on"
-        f" {len(record.fresh_seeds)} secret seeds, which the record now names."
-        " This pull request is closed without a merge.",
-        *_listed(f"{memorised} secret ones, so they do not count at that level.", record.memorised),
-        *_listed(f"{differing} count:", record.differing),
-    ]
-    return "\n".join(lines)
-
-
-def _listed(title: str, rows: Sequence[str]) -> list[str]:
-    """Return the first rows as a code block of Markdown, where nothing is markup."""
-    if not rows:
-        return []
-    lines = ["", title, "", *(f"    {row}" for row in rows[:MAX_LINES])]
-    if len(rows) > MAX_LINES:
-        lines += ["", f"{len(rows) - MAX_LINES} more."]
-    return lines
+        f" {len(record.fresh_seeds)} secret seeds. {len(record.memorised)} pass on the published"
+        " seeds only, so they do not count at that level. The record names the seeds, the"
+        " differing verdicts and the memorised answers."
+        " This pull request is closed without a merge."
+    )
 
 
 def local_record(folder: Path) -> Record:

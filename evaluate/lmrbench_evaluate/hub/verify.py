@@ -14,6 +14,7 @@ from typing import Any
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.jobs import Progress
 from lmrbench_data.base.jsonl import parse_row, read_log
+from lmrbench_data.base.text import one_line
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.dataset.rows import DatasetRow
@@ -30,7 +31,7 @@ from ..runs.result_log import ResultLog
 from ..runs.settings import RunSettings
 from ..sandbox import open_sandbox
 from ..sandbox.zygotes import CONTAINER
-from .layout import MAX_ROWS, row_name, shown, table_faults
+from .layout import MAX_ROWS, shown, table_faults
 from .submission import Submission
 
 #: What to do about a damaged file.
@@ -61,7 +62,7 @@ class Verification:
         lines = []
         for row in filter(is_memorised, self.rows):
             level = "core" if row.get("core_memorised") else "contract"
-            lines.append(f"{row_name(row)}: {level} cases")
+            lines.append(f"{one_line(AnswerKey.of(row))}: {level} cases")
         return lines
 
 
@@ -175,9 +176,9 @@ def _differences(submitted: Mapping[AnswerKey, str], rows: list[ResultRow]) -> I
     for row in rows:
         before = submitted.get(AnswerKey.of(row))
         if before is None:
-            yield f"{row_name(row)}: not among the submitted results"
+            yield f"{one_line(AnswerKey.of(row))}: not among the submitted results"
         elif before != _verdict(row):
-            yield f"{row_name(row)}: submitted {before}, is {_verdict(row)}"
+            yield f"{one_line(AnswerKey.of(row))}: submitted {before}, is {_verdict(row)}"
 
 
 def _verdict(row: Mapping[str, Any]) -> str:

@@ -4,22 +4,16 @@ The code may come from a model, so `compare_answer` runs in a child process (`ca
 """
 
 import ast
+import difflib
+import itertools
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
-from lmrbench_data.base.source import FunctionNode, SourceError, find_function, is_companion, parse
+from lmrbench_data.base.source import SourceError, find_function, parse, split_lines
 
 from .strip_remarks import code_only, looks_at_itself, names_read
-
-
-class _Versions(NamedTuple):
-    """The three texts of a file."""
-
-    masked: str
-    golden: str
-    rebuilt: str
 
 
 class Side(NamedTuple):
@@ -28,7 +22,7 @@ class Side(NamedTuple):
     functions: dict[str, str]
     """Qualified name of each goal function → its source."""
     rest: str
-    """What differs from the masked file outside the goal functions; empty if nothing does."""
+    """A unified diff from the masked file, printed anew, both without the goal functions."""
 
 
 class Pair(NamedTuple):
@@ -68,29 +62,31 @@ def compare_answer(
     with_words = any(looks_at_itself(rebuilt.get(path, "")) for path in (*goals, *changed))
     pairs = []
     for path, functions in goals.items():
-        versions = _Versions(masked[path], golden[path], rebuilt[path])
-        words = _words(cases)
-        for files in (masked, golden, rebuilt):
-            words |= _words(_others(files, path))
-        pairs.append(_pair(path, functions, _printed(versions, words, with_words)))
+        versions = masked, golden, rebuilt
+        others = itertools.chain.from_iterable(_others(files, path) for files in versions)
+        words = _words([*cases, *others])
+        texts = [files[path] for files in versions]
+        pairs.append(_pair(path, functions, texts, words, with_words))
     reachable = _reachable({**masked, **rebuilt}, goals, cases) if changed else set[str]()
     names = [path for path in changed if path in reachable]
     return pairs, [(name, _shown(rebuilt, name, with_words)) for name in names]
 
 
-def _printed(versions: _Versions, read_elsewhere: set[str], with_words: bool) -> _Versions:
-    """Print the versions of a file anew."""
+def _pair(
+    path: str,
+    functions: Sequence[str],
+    texts: Sequence[str],
+    read_elsewhere: set[str],
+    with_words: bool,
+) -> Pair:
+    """Compare the masked, the golden and the rebuilt text of a file, printed anew."""
     # What one version reads is in use in all: equal statements are printed alike.
-    read = read_elsewhere.union(*(names_read(parse(text)) for text in versions))
-    return _Versions(*(code_only(text, read, with_words=with_words) for text in versions))
-
-
-def _pair(path: str, functions: Sequence[str], printed: _Versions) -> Pair:
-    """Compare the printed versions of a file."""
-    statements = list(_statements(parse(printed.masked).body, functions))
-    reference = _side(printed.golden, functions, statements)
-    candidate = _side(printed.rebuilt, functions, statements)
-    return Pair(path, reference, candidate, printed.rebuilt == printed.golden)
+    read = read_elsewhere.union(*(names_read(parse(text)) for text in texts))
+    masked, golden, rebuilt = (code_only(text, read, with_words=with_words) for text in texts)
+    given = _lines_around(masked, functions)
+    reference = _side(golden, functions, given)
+    candidate = _side(rebuilt, functions, given)
+    return Pair(path, reference, candidate, rebuilt == golden)
 
 
 def _others(files: Mapping[str, str], path: str) -> list[str]:
@@ -103,37 +99,20 @@ def _words(texts: Iterable[str]) -> set[str]:
 
 
 def _side(source: str, functions: Sequence[str], masked: Sequence[str]) -> Side:
-    """Compare a printed file with the statements of the masked file beside the goal functions."""
+    """Compare a printed file with the lines of the masked file around the goal functions."""
     shown = {name: ast.unparse(find_function(source, name).node) for name in functions}
-    statements = list(_statements(parse(source).body, functions))
-    if statements == masked:
-        return Side(shown, "")
-    blocks = list((Counter(statements) - Counter(masked)).elements())
-    missing = list((Counter(masked) - Counter(statements)).elements())
-    if missing:
-        blocks += ["[these statements of the given file are missing:]", *missing]
-    return Side(shown, "\n\n".join(blocks) or "[the same statements in another order]")
+    diff = difflib.unified_diff(masked, _lines_around(source, functions), n=0)
+    return Side(shown, "".join(itertools.islice(diff, 2, None)).rstrip())
 
 
-def _statements(body: Sequence[ast.stmt], goals: Collection[str], above: str = "") -> Iterator[str]:
-    """Yield the statements of a file but its goal functions; members stand below their class."""
-    for node in body:
-        name = f"{above}{getattr(node, 'name', '')}"
-        is_definition = isinstance(node, FunctionNode) and not is_companion(node)
-        if isinstance(node, ast.ClassDef):
-            yield from _class_statements(node, goals, name)
-        elif not is_definition or name not in goals:
-            yield ast.unparse(node)
-
-
-def _class_statements(node: ast.ClassDef, goals: Collection[str], name: str) -> Iterator[str]:
-    """Yield the head of a class, and its members."""
-    members = list(_statements(node.body, goals, f"{name}."))
-    node.body = [ast.Pass()]
-    yield ast.unparse(node)
-    for text in members:
-        if text != "pass":
-            yield f"[in class `{name}`]\n{text}"
+def _lines_around(source: str, functions: Sequence[str]) -> list[str]:
+    """Return the lines of a printed file without its goal functions."""
+    lines = split_lines(source)
+    nodes = [find_function(source, name).node for name in functions]
+    for node in sorted(nodes, key=attrgetter("lineno"), reverse=True):
+        first = min(part.lineno for part in (node, *node.decorator_list))
+        del lines[first - 1 : node.end_lineno]
+    return lines
 
 
 def _shown(rebuilt: Mapping[str, str], name: str, with_words: bool) -> str:

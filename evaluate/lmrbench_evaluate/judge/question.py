@@ -118,7 +118,7 @@ def _sections(template: Path) -> dict[str, Any]:
 
 ON_FUNCTION = Prompt(
     name="judgement",
-    template=_HERE / "prompt_v5.md",
+    template=_HERE / "prompt_v6.md",
     schema=SCHEMA,
     parse=lambda text, _: read_reply(text, Opinion),
     temperature=TEMPERATURE,

@@ -9,6 +9,7 @@ address its judge. Strings that the code works with are data and stay, including
 import ast
 import re
 from collections.abc import Collection
+from typing import Any
 
 from lmrbench_data.base.source import FunctionNode, SourceError, parse
 
@@ -21,8 +22,8 @@ _LOOKS_AT_ITSELF = re.compile(
 )
 #: A type in quotation marks: no two words stand beside each other.
 _TYPE = re.compile(r"(?!.*\w +\w)[\w\[\],.| ]{1,100}")
-_LITERALS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.UnaryOp, ast.Lambda)
-_CHOICES = (ast.BoolOp, ast.IfExp, ast.Compare)
+#: Expressions that may work with the strings in them.
+_AT_WORK = (ast.Call, ast.Subscript, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
 
 def looks_at_itself(source: str) -> bool:
@@ -49,7 +50,8 @@ def code_only(
     try:
         tree = parse(source)
         if not with_words:
-            tree = _without_words(tree, read_elsewhere)
+            _WithoutWords(names_read(tree).union(read_elsewhere)).visit(tree)
+            ast.fix_missing_locations(tree)
         text = ast.unparse(tree)
         if ast.dump(parse(text)) != ast.dump(tree):
             raise ValueError("another syntax tree")
@@ -57,12 +59,6 @@ def code_only(
         problem = f"{type(error).__name__} {error}"
         raise SourceError(f"the code cannot be printed anew: {problem}") from None
     return f"{text}\n"
-
-
-def _without_words(tree: ast.Module, read_elsewhere: Collection[str]) -> ast.Module:
-    names = names_read(tree).union(read_elsewhere)
-    _WithoutWords(names).visit(tree)
-    return ast.fix_missing_locations(tree)
 
 
 def names_read(tree: ast.AST) -> set[str]:
@@ -132,16 +128,11 @@ def _fill_empty_blocks(node: ast.AST) -> None:
 
 
 class _Blank(ast.NodeTransformer):
-    """Empties the strings of an unused expression, unless a call, choice or format needs them."""
+    """Empties the strings of an unused expression, but not where code works with them."""
 
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        is_sum = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult)
-        if is_sum or isinstance(node, _LITERALS):
-            return super().generic_visit(node)
-        effects = ast.Call | ast.NamedExpr | ast.Await
-        has_effect = any(isinstance(part, effects) for part in ast.walk(node))
-        is_open = isinstance(node, _CHOICES) and not has_effect
-        return super().generic_visit(node) if is_open else node
+    def visit(self, node: ast.AST) -> Any:
+        is_format = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)
+        return node if is_format or isinstance(node, _AT_WORK) else super().visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
         if isinstance(node.value, str | bytes):
@@ -158,11 +149,8 @@ class _Blank(ast.NodeTransformer):
 
 def _holds_words(annotation: ast.expr | None) -> bool:
     """Return whether an annotation holds strings that are not types and no call works with."""
-    if not isinstance(annotation, ast.expr):
-        return False
-    parts = list(ast.walk(annotation))
+    parts = list(ast.walk(annotation)) if isinstance(annotation, ast.expr) else []
     if any(isinstance(part, ast.Call) for part in parts):
         return False
-    values = [part.value for part in parts if isinstance(part, ast.Constant)]
-    texts = [str(value) for value in values if isinstance(value, str | bytes)]
-    return not all(_TYPE.fullmatch(text) for text in texts)
+    texts = [part.value for part in parts if isinstance(part, ast.Constant)]
+    return any(isinstance(text, str | bytes) and not _TYPE.fullmatch(str(text)) for text in texts)

@@ -104,7 +104,6 @@ class _GoalFile(NamedTuple):
 
 
 def _defines_any(tree: ast.Module, goals: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether code defines a goal function of any file."""
     pairs = ((name, names) for names in goals.values() for name in names)
     return any(defines(tree, name, names) for name, names in pairs)
 

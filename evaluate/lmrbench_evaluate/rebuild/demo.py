@@ -2,7 +2,6 @@
 
 import ast
 import builtins
-from collections.abc import Sequence
 
 from lmrbench_data.base.source import FunctionNode, parse, split_lines
 from lmrbench_data.base.text import plural
@@ -17,40 +16,29 @@ def without_demo(code: str, file: str) -> tuple[str, str]:
     things. Statements of the masked file are never part of it.
     """
     body = parse(code).body
-    definitions = [number for number, node in enumerate(body) if _defines(node)]
-    if not definitions:
-        return code, ""
-    last = definitions[-1]
-    below = body[last + 1 :]
-    remaining = _remaining(below, file)
-    if len(remaining) == len(below):
-        return code, ""
-    left_out = plural(len(below) - len(remaining), "statement")
-    lines = split_lines(code)[: body[last].end_lineno]
-    lines += [f"{ast.unparse(node)}\n" for node in remaining]
-    return "".join(lines), f"left out below the last definition: {left_out}"
-
-
-def _remaining(nodes: Sequence[ast.stmt], file: str) -> list[ast.stmt]:
-    """Return the statements before the first that does more than name things, or of the file."""
-    statements = {ast.dump(node) for node in parse(file).body}
+    numbers = (number for number, node in enumerate(body, start=1) if _defines(node))
+    last = max(numbers, default=len(body))
+    in_file = {ast.dump(node) for node in parse(file).body}
     remaining = []
     is_demo = False
-    for node in nodes:
-        is_in_file = ast.dump(node) in statements
-        if not is_in_file and not _only_names(node):
-            is_demo = True
-        if is_in_file or not is_demo:
+    for node in body[last:]:
+        is_given = ast.dump(node) in in_file
+        is_demo = is_demo or not (is_given or _only_names(node))
+        if is_given or not is_demo:
             remaining.append(node)
-    return remaining
+    number = len(body) - last - len(remaining)
+    if not number:
+        return code, ""
+    lines = split_lines(code)[: body[last - 1].end_lineno]
+    lines += [f"{ast.unparse(node)}\n" for node in remaining]
+    return "".join(lines), f"left out below the last definition: {plural(number, 'statement')}"
 
 
 def _defines(node: ast.stmt) -> bool:
     """Return whether a statement defines something, but not below `if __name__ == ...`."""
-    is_choice = isinstance(node, ast.If | ast.Try)
-    if is_choice and any(getattr(part, "id", "") == "__name__" for part in ast.walk(node)):
+    parts = list(ast.walk(node)) if isinstance(node, ast.If | ast.Try) else [node]
+    if any(getattr(part, "id", "") == "__name__" for part in parts):
         return False
-    parts = ast.walk(node) if is_choice else [node]
     return any(isinstance(part, FunctionNode | ast.ClassDef) for part in parts)
 
 

@@ -21,7 +21,7 @@ from lmrbench_data.base.source import (
     split_lines,
 )
 from lmrbench_data.base.splice import WRAPPER, wrappers
-from lmrbench_data.base.text import join_names
+from lmrbench_data.base.text import plural
 
 from .thoughts import TOKEN, Span, without_thoughts
 
@@ -131,7 +131,6 @@ def _mention(goals: Collection[str]) -> re.Pattern[str]:
 
 
 def _before_cut(blocks: list[Block], reply: str, mention: re.Pattern[str]) -> list[Block]:
-    """Return the complete blocks of a cut reply."""
     end = max((block.span[1] for block in blocks if block.is_closed), default=0)
     if not end or mention.search(reply, end):
         raise MalformedAnswerError("the reply was cut off before the answer ended")
@@ -142,33 +141,20 @@ def join_blocks(blocks: Sequence[Block], chosen: Collection[int]) -> tuple[dict[
     """Join the chosen blocks with the support before each.
 
     Returns:
-        Number → code of the chosen blocks, and a note on the blocks left out.
+        Number → code of the chosen blocks, and a note on the number of the others.
     """
     codes: dict[int, str] = {}
     support: list[str] = []
-    left_out = []
+    left_out = 0
     for block in blocks:
         if block.number in chosen:
             codes[block.number] = "\n".join([*support, block.code])
             support = []
-            continue
-        reason = _reason_to_leave_out(block, max(chosen))
-        if reason:
-            left_out.append(f"{block.number} ({reason})")
-        else:
+        elif block.is_support and not block.defines and block.number < max(chosen):
             support.append(block.code)
-    return codes, f"blocks left out of the answer: {join_names(left_out, 10)}" if left_out else ""
-
-
-def _reason_to_leave_out(block: Block, last: int) -> str:
-    """Return why a block does not belong to the next chosen one; empty if it does."""
-    if block.number > last:
-        return "follows the answer"
-    if block.tree is None:
-        return "does not parse"
-    if block.defines:
-        return "an earlier version"
-    return "" if block.is_support else "not only imports, definitions and constants"
+        else:
+            left_out += 1
+    return codes, f"left out: {plural(left_out, 'other block')} of code" if left_out else ""
 
 
 class _Lines:
@@ -231,26 +217,20 @@ class _Reader:
     def _fenced(self, reply: _Lines, first: int, fence: re.Match[str]) -> tuple[Block, int]:
         """Read the block that a fence opens; return it and the line behind it.
 
-        It ends at its first closing fence outside of strings, or else with the reply.
+        It ends at the first closing fence before which it parses, as others may be in strings, or
+        else at the first, or with the reply.
         """
-        candidates = list(itertools.islice(self._closed(reply, first, fence), _TRIES))
-        if not candidates:
-            end = len(reply.lines)
-            return self._block(reply.text(first + 1), reply.span(first, end)), end
-        last_block, _ = candidates[-1]
-        return candidates[-1] if last_block.tree else candidates[0]
-
-    def _closed(
-        self, reply: _Lines, first: int, fence: re.Match[str]
-    ) -> Iterator[tuple[Block, int]]:
-        """Yield the blocks up to each closing fence, until one does not end inside a string."""
-        for number in range(first + 1, len(reply.lines)):
-            if not _closes(fence, reply.lines[number]):
-                continue
-            block = self._block(reply.text(first + 1, number), reply.span(first, number + 1))
-            yield block._replace(is_closed=True), number + 1
-            if "unterminated triple-quoted" not in block.reason:
-                return
+        fences = (n for n in range(first + 1, len(reply.lines)) if _closes(fence, reply.lines[n]))
+        candidates = []
+        for end in itertools.islice(fences, _TRIES):
+            block = self._block(reply.text(first + 1, end), reply.span(first, end + 1))
+            candidates.append((block._replace(is_closed=True), end + 1))
+            if block.tree:
+                return candidates[-1]
+        if candidates:
+            return candidates[0]
+        end = len(reply.lines)
+        return self._block(reply.text(first + 1), reply.span(first, end)), end
 
     def _block(self, text: str, span: Span) -> Block:
         """Read a block, if need be without the marks of chat templates."""
@@ -284,7 +264,6 @@ class _Reader:
 
 
 def _closes(fence: re.Match[str], line: str) -> bool:
-    """Return whether a line is a closing fence of a block."""
     line = without_tokens(line)
     mark = _FENCE.match(line)
     if not mark or line[mark.end() :].strip():

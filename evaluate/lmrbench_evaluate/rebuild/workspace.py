@@ -141,7 +141,6 @@ def check_repository(row: DatasetRow, files: Mapping[str, File]) -> None:
 
 
 def _read_python(name: str, file: File) -> str:
-    """Return the text of a Python file of an answer."""
     try:
         return python_text(file.data)
     except SourceError as error:
@@ -162,15 +161,11 @@ def _check_paths(files: Mapping[str, File], masked: Mapping[str, File]) -> None:
         raise MalformedAnswerError(f"{min(both)[:100]!r} is both a file and a folder")
 
 
-def without_experiments(row: DatasetRow, repo: Mapping[str, File]) -> dict[str, File]:
+def without_experiments(repo: Mapping[str, File], has_experiments: bool) -> dict[str, File]:
     """Return the files of a rebuilt repository that its cases need.
 
     No answer may search the tables of experiments during its test.
     """
-    return _needed(repo, configuration_of(row).has_experiments)
-
-
-def _needed(repo: Mapping[str, File], has_experiments: bool) -> dict[str, File]:
     hidden = FILES if has_experiments else ()
     return {name: file for name, file in repo.items() if name not in hidden}
 
@@ -230,7 +225,7 @@ def libraries_of(row: DatasetRow) -> Sequence[str]:
 
 @functools.lru_cache(maxsize=128)
 def _libraries(repo_archive: bytes, tests_archive: bytes, has_experiments: bool) -> Sequence[str]:
-    repo = _needed(read_archive(repo_archive), has_experiments)
+    repo = without_experiments(read_archive(repo_archive), has_experiments)
     return imported_by(repo, read_archive(tests_archive)["cases.py"].data)
 
 

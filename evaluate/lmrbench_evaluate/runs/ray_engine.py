@@ -265,7 +265,6 @@ def _cause(error: BaseException) -> Exception:
 
 @functools.cache
 def _sandbox(opened: _Opened) -> Sandbox:
-    """Return the sandbox of this worker process."""
     kind, isolation = opened
     sandbox = open_sandbox(kind, isolation=isolation)
     atexit.register(sandbox.close)
@@ -273,7 +272,6 @@ def _sandbox(opened: _Opened) -> Sandbox:
 
 
 def _describe(opened: _Opened, version: str, tags: Sequence[str]) -> _Described:
-    """Prepare images on this node."""
     if version != __version__:
         raise InputError(f"it has lmrbench {__version__}; install {version} there")
     sandbox = _sandbox(opened)

@@ -8,20 +8,15 @@ from a wrong file must not cost the results of the right ones.
 from typing import Any
 
 from lmrbench_data.base.jsonl import Ledger, parse_row, wrong_key
+from lmrbench_data.dataset.result_rows import CaseRow, ChoiceRow, PartRow
 
 from ..predictions.prediction import AnswerKey
 from ..verdict.verdict import Status
 
 #: The keys of each row, and the type of each.
 _ROW: dict[str, Any] = {
-    "instance_id": str,
-    "model_name_or_path": str,
-    "setting": str,
-    "track": str,
-    "prediction_sha256": str,
-    "status": str,
-    "core_status": str,
-    "detail": str,
+    **dict.fromkeys(("instance_id", "model_name_or_path", "setting", "track"), str),
+    **dict.fromkeys(("prediction_sha256", "status", "core_status", "detail"), str),
     "sample": int,
     "cases": list,
 }
@@ -29,17 +24,9 @@ _ROW: dict[str, Any] = {
 METHOD_KEYS = ("functions", "experiments")
 #: The keys of the items of each list in a row.
 _LISTS: dict[str, dict[str, Any]] = {
-    "cases": {"name": str, "seed": int, "core": bool, "status": str, "detail": str},
-    "choices": {
-        "name": str,
-        "option": str,
-        "reading": str,
-        "options": int,
-        "published": bool,
-        "altered": bool,
-        "open": bool,
-    },
-    **{name: {"name": str, "status": str} for name in METHOD_KEYS},
+    "cases": CaseRow.__annotations__,
+    "choices": ChoiceRow.__annotations__,
+    **dict.fromkeys(METHOD_KEYS, PartRow.__annotations__),
 }
 
 

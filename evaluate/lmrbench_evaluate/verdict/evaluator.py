@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import InfraError, OverloadError
 from lmrbench_data.base.source import SourceError
 from lmrbench_data.dataset.rows import DatasetRow
@@ -96,7 +97,7 @@ def _evaluate_files(
     runs = [(frame.case, frame.seed) for frame in frames]
     limits = _limits(row, len(runs), timeout_scale)
     workspace = workspace_tar(
-        without_experiments(row, repo),
+        without_experiments(repo, configuration_of(row).has_experiments),
         row_cases(row),
         runs=runs,
         limit_s=limits.time_s,

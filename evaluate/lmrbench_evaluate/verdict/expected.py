@@ -98,7 +98,6 @@ def readable_frames(stream: bytes) -> list[Frame]:
 
 
 def _setting(environment: Mapping[str, str]) -> bytes:
-    """Return code that sets variables."""
     if not environment:
         return b""
     return f"import os\nos.environ.update({dict(environment)!r})\n".encode()
