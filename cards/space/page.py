@@ -3,8 +3,9 @@
 from pathlib import Path
 from urllib.parse import quote
 
+from base.names import is_invisible
 from base.record import JUDGED
-from base.text import cut, one_line
+from base.text import REPLACEMENT, cut, one_line
 from board import Board, Ranked
 from charts import make_scatter
 from grid import MAX_COLUMNS, make_grid
@@ -16,7 +17,8 @@ MAX_CHARACTERS = 80
 
 def shown(text: str, limit: int = MAX_CHARACTERS) -> str:
     """Return text as one short line, without invisible characters and marks of direction."""
-    return cut(one_line(text[: 4 * limit]), limit)
+    line = one_line(text[: 4 * limit])
+    return cut("".join(REPLACEMENT if is_invisible(char) else char for char in line), limit)
 
 
 def dollars(value: float) -> str:

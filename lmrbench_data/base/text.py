@@ -3,8 +3,6 @@
 import re
 from collections.abc import Sequence
 
-from .names import is_invisible
-
 #: Replacement for an invisible character.
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -22,8 +20,7 @@ def visible(text: object, keep: str = "\n\t") -> str:
 
 def one_line(text: object) -> str:
     """Join a text into one line without invisible characters."""
-    line = " ".join(str(text).split())
-    return "".join(REPLACEMENT if is_invisible(char) else char for char in line)
+    return visible(" ".join(str(text).split()), keep="")
 
 
 def split_text(text: str) -> list[str]:
