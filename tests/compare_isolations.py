@@ -59,7 +59,7 @@ def run(name: str, sandbox: Sandbox, row: DatasetRow, trial: Trial) -> dict[str,
         "trial": trial.name,
         "sandbox": name,
         "as_required": trial.must.holds(verdict),
-        "cases": {f"{case.name}/{case.seed}": case.status for case in verdict.cases},
+        "cases": {f"{case.name}/{case.seed}": str(case.status) for case in verdict.cases},
     }
 
 
