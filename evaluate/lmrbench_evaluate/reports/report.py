@@ -20,7 +20,7 @@ from lmrbench_data.loader import FUNCTION
 from ..predictions.sources import BadRow
 from ..runs.folder import RunFolder
 from ..verdict.levels import Level, reaches
-from .agreement import Agreement, measure_agreement
+from .agreement import measure_agreement
 from .annotations import Annotation
 from .data import ReportData
 from .paired import Pair, compare_pairs
@@ -69,7 +69,7 @@ class Report(ReportData):
             "runs": self.runs,
             "scores": [score.as_dict() for score in self.scores],
             "pairs": [_pair_dict(pair) for pair in self.pairs],
-            "agreement": self.agreement and _agreement_dict(self.agreement),
+            "agreement": self.agreement and self.agreement.as_dict(),
             "bad_annotations": [str(bad) for bad in self.bad_annotations],
         }
 
@@ -235,12 +235,3 @@ def _pair_dict(pair: Pair) -> dict[str, Any]:
     facts = {**vars(pair), "instances": pair.instances}
     del facts["interval"]
     return {**facts, "ci95": [round(bound, 4) for bound in pair.interval]}
-
-
-def _agreement_dict(agreement: Agreement) -> dict[str, Any]:
-    counts = sorted(agreement.confusion.items())
-    return {
-        **vars(agreement),
-        "pairs": [pair.as_dict() for pair in agreement.pairs],
-        "confusion": [{"people": a, "judge": b, "answers": n} for (a, b), n in counts],
-    }
