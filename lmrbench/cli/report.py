@@ -57,7 +57,7 @@ def report(
 
     An exact paired test compares each pair of models, within a run or across runs. --labels adds
     the agreement between the judge and human labels. An .html page shows all answers; figures are
-    SVG and PDF, their tables LaTeX and CSV. --eval-results writes one YAML file for each model,
+    SVG and PDF, their tables LaTeX. --eval-results writes one YAML file for each model,
     for the folder .eval_results/ of its repository; the run must be complete and made in Docker.
 
     Example: lmrbench report runs/a runs/b --out report.html

@@ -119,8 +119,7 @@ class Report(ReportData):
         return path
 
     def save_figures(self, folder: str | Path) -> list[Path]:
-        """Write the figures that have data as SVG and PDF, and tables as LaTeX and CSV, for a
-        paper; return the files.
+        """Write the figures that have data as SVG and PDF, and tables as LaTeX; return the files.
 
         Raises:
             InputError: the extra `report` is not installed, or a run folder is damaged.
