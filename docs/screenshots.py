@@ -211,7 +211,6 @@ def draw_readers(_browser: Browser, _folder: Path) -> None:
             "markevery": slice(1, len(spent) + 1),
             "label": ROWS[difficulty],
         }
-        look |= {"label": ROWS[difficulty]}
         axes.plot([0, *spent, most], [*heights, heights[-1]], drawstyle="steps-post", ms=4, clip_on=False, **look)
     figure.legend(loc="outside lower center", ncols=2)
     figure.savefig(IMAGES / "readers.png", dpi=250)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lmrbench_data.base.settings import option
-from lmrbench_data.base.text import plural
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.runs.settings import JudgeSettings, RunSettings
 
@@ -175,9 +174,9 @@ def _calibration_folder(model: str, track: str) -> Path:
 
 def _calibration_text(calibration: "Calibration") -> "Iterator[Part]":
     judge = calibration.judge
-    count = plural(calibration.measures["as expected"].whole, "variant")
-    prompt = f"{judge.model} (prompt {judge.prompt_version})"
-    yield f"{prompt} on {count}, {calibration.track} track"
-    yield from calibration.tables()
+    share = calibration.expected(*calibration.judged)
+    yield f"{judge.model} (prompt {judge.prompt_version}), {calibration.track} track"
+    yield "By kind of variant", calibration.table()
+    yield f"as expected: {share.fraction}, 95% {share.bounds}"
     for reason, number in sorted(calibration.left_out.items()):
         yield f"left out: {number} ({reason})"
