@@ -3,8 +3,6 @@
 Every number is computed from the rows of the run folders, never read from an earlier report.
 """
 
-import csv
-import io
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -75,16 +73,16 @@ class Report(ReportData):
 
     def to_csv(self) -> str:
         """Return one CSV row per answer, for a spreadsheet."""
+        import pandas as pd
+
         header = ["run", "model_name_or_path", "setting", "track", "instance_id", "category"]
         header += ["sample", *map(str, Level), "status", "core_status", "judge", "difficulty"]
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([*header, *NAMES])
+        rows = []
         for score in self.scores:
             for instance, answers in sorted(score.answers.items()):
-                for answer in answers:
-                    writer.writerow(map(csv_cell, _csv_row(score, instance, answer)))
-        return out.getvalue()
+                rows += [_csv_row(score, instance, answer) for answer in answers]
+        frame = pd.DataFrame(rows, columns=[*header, *NAMES], dtype=object).map(csv_cell)
+        return str(frame.to_csv(index=False, lineterminator="\n"))
 
     def to_html(self) -> str:
         """Return one self-contained HTML page with every answer beside the reference.
@@ -128,10 +126,6 @@ class Report(ReportData):
         from .figures import write_figures
 
         return write_figures(self, Path(folder))
-
-    def __repr__(self) -> str:
-        models = ", ".join(score.name for score in self.scores)
-        return f"<Report of {plural(len(self.runs), 'run')}: {models}>"
 
     _repr_markdown_ = to_markdown  # for notebooks
 
