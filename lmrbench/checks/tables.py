@@ -243,11 +243,6 @@ class _Open:
                     yield _Run(kind, name, {**files, choice.file: changed})
 
 
-def count_runs(task: Task, instance: Instance) -> int:
-    """Return how often `table_errors` runs the experiments."""
-    return 1 + len(_Open(task, instance).planned())
-
-
 def table_errors(
     task: Task,
     instance: Instance,
@@ -255,14 +250,12 @@ def table_errors(
     sandbox: Sandbox,
     image: str,
     *,
-    finished: Callable[[], None] = lambda: None,
     every: bool = True,
 ) -> Iterator[Proof]:
     """Make the tables of all combinations and outsiders; yield what they prove.
 
     Args:
         recorded: tables that the paper reports.
-        finished: called after each run of the experiments.
         every: also run the rest after a run that proves the tables ambiguous.
     """
     make = functools.partial(_make, task, instance, sandbox, image)
@@ -272,11 +265,9 @@ def table_errors(
     runs: dict[str, list[_Run]] = defaultdict(list)
     for run in make(planned):
         runs[run.kind].append(run)
-        finished()
         if not every and _is_ambiguous(run, recorded):
             break
     [threaded] = make(truth, threads=2)
-    finished()
     yield from _prove(runs, threaded, recorded)
     is_hard = instance.difficulty != EASY
     if is_hard:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lmrbench_data.base import proportions
 from lmrbench_data.base.settings import option
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.runs.settings import JudgeSettings, RunSettings
@@ -126,7 +127,7 @@ def _calibrate() -> None:
 def variants(
     settings: JudgeSettings,
     track: Annotated[
-        str, typer.Option(help="Track in which to judge the variants: paper or contract.")
+        proportions.Track, typer.Option(help="Track in which to judge the variants.")
     ] = "paper",
     each: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of variants per kind and instance.")

@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_origin
 import typer
 from pydantic.fields import FieldInfo
 
+from lmrbench_data.base import proportions
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.settings import Settings
 from lmrbench_data.dataset.load import load_rows, rows_by_config
@@ -140,17 +141,7 @@ def _declaration(name: str, field: FieldInfo, flags: Sequence[str] = (), help: s
     if facts["argument"]:
         return typer.Argument(help=help, metavar=facts["metavar"])
     flags = flags or facts["flags"] or [_flag(name, field)]
-    return typer.Option(*flags, help=help, metavar=facts["metavar"], **_limits(field))
-
-
-def _limits(field: FieldInfo) -> dict[str, Any]:
-    limits = {}
-    for part in field.metadata:
-        if hasattr(part, "ge"):
-            limits["min"] = part.ge
-        if hasattr(part, "le"):
-            limits["max"] = part.le
-    return limits
+    return typer.Option(*flags, help=help, metavar=facts["metavar"])
 
 
 def _as_repeatable(help: str) -> str:
@@ -159,7 +150,7 @@ def _as_repeatable(help: str) -> str:
     return f"{help[:-1]} (repeatable)."
 
 
-Track = Annotated[str, option_of(PromptSettings, "track")]
+Track = Annotated[proportions.Track, option_of(PromptSettings, "track")]
 DatasetSpec = Annotated[str, option_of(PromptSettings, "dataset")]
 MovedDataset = Annotated[str | None, option_of(JudgeSettings, "dataset")]
 Workers = Annotated[int, option_of(RunSettings, "workers", help="Number of parallel sandboxes.")]

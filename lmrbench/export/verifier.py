@@ -106,10 +106,9 @@ def rewards(row: DatasetRow, verdict: Verdict) -> dict[str, float]:
     choices that say something: those that implement the option that the row's paper states or
     shows, and those that implement the published one instead.
     """
-    core = [case.status is Status.PASSED for case in verdict.cases if case.core]
     numbers = {
         "reward": float(verdict.core_status is Status.PASSED),
-        "core_cases": _share(sum(core), len(core)),
+        "core_cases": verdict.core_share,
     }
     configuration = configuration_of(row)
     if configuration.has_contract:

@@ -121,11 +121,10 @@ def test_actions_of_a_record_follow_the_mapping_of_the_paper(name: str, tmp_path
         )
         place.write_text("\n".join(lines) + "\n" + '{"cut": ' * path.endswith(".jsonl"))
     (tmp_path / "output.json").write_text("no JSON at all")
-    assert count_actions(tmp_path) == Counter(wanted)
     for path in files:
         write_session(tmp_path / path, "some-agent", "m", "# Task")
     (tmp_path / "later.json").write_text(json.dumps(kept_by_mini(EDIT)))
-    assert count_actions(tmp_path) == Counter(wanted), "a trace counts alone, and says the same"
+    assert count_actions(tmp_path) == Counter(wanted), "a trace counts alone"
 
 
 def test_trace_has_the_form_that_the_hub_shows(tmp_path: Path) -> None:
@@ -175,6 +174,7 @@ def agent_folder(tmp_path: Path) -> Path:
         place = folder / "trajectories" / f"toy-scale-{number}"
         place.mkdir(parents=True)
         (place / "trajectory.json").write_text(json.dumps(record))
+        write_session(place / "trajectory.json", "mini-swe-agent", "m", "# Task")
     (folder / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
 

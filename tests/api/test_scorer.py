@@ -75,7 +75,7 @@ def test_threads_and_event_loops_share_a_scorer(scorer: lmr.Scorer) -> None:
 
 
 def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset: str) -> None:
-    with pytest.raises(lmr.InputError, match=r"row 1: this scorer has no instance 'toy-scal' \(did you mean"):
+    with pytest.raises(lmr.InputError, match=r"row 1: unknown instance 'toy-scal' \(did you mean"):
         scorer.score([row(WRONG), {"instance_id": "toy-scal", "goal_file": ""}])
     for options, message in (
         ({"seeds": [7]}, "seeds: toy-scale has no seed 7; it has"),

@@ -43,13 +43,8 @@ def write_session(records: Path, harness: str, model: str, task: str) -> None:
 
 
 def read_session(folder: Path) -> Iterator[Message]:
-    """Yield the messages of the session in a folder: of its trace, else of an agent's records."""
-    trace = folder / SESSION
-    paths = [trace]
-    if not trace.is_file():
-        paths = sorted([*folder.rglob("*.json"), *folder.rglob("*.jsonl")])
-    for path in paths:
-        yield from messages_of(read_records(path))
+    """Yield the messages of the trace of a session."""
+    return messages_of(read_records(folder / SESSION))
 
 
 def read_records(path: Path) -> Iterator[Record]:
