@@ -188,21 +188,17 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             raise InfraError("the scorer was closed")
 
     def _prediction(self, place: str, row: Any) -> Prediction:
-        if isinstance(row, Mapping):
-            self._check_row(place, row)
-            row = {"model_name_or_path": "policy", **row}
-        prediction = prediction_of(place, row, self._rows.keys(), self._dataset)
+        """Refuse mistakes of the caller, which would give every answer the reward 0."""
+        named = {"model_name_or_path": "policy", **row} if isinstance(row, Mapping) else row
+        prediction = prediction_of(place, named, self._rows.keys(), self._dataset)
         if isinstance(prediction, BadRow):
             raise InputError(str(prediction))
-        return prediction
-
-    def _check_row(self, place: str, row: Mapping[str, Any]) -> None:
-        """Refuse mistakes of the caller, which would give every answer the reward 0."""
         if not _has_one_answer(row):
             columns = ", ".join(f"{name} ({type(value).__name__})" for name, value in row.items())
             raise InputError(
                 f"{place}: needs text in exactly one of {', '.join(FORMS)}; it has {columns}"
             )
+        return prediction
 
     def _score(self, prediction: Prediction) -> Score:
         name = prediction.instance_id

@@ -25,7 +25,7 @@ _PANELS = {
 }
 #: Type of Python in the help of typer → what a reader calls it.
 _TYPES = {"<str>": "<text>", "<list[str]>": "<text>", "<list[Path]>": "<path>", "<dir>": "<folder>"}
-_TYPES |= dict.fromkeys(("<int>", "<float>", "<int range>", "<float range>"), "<number>")
+_TYPES |= dict.fromkeys(("<int range>", "<float range>"), "<number>")
 
 
 class GroupedCommand(TyperCommand):

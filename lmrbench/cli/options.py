@@ -141,7 +141,17 @@ def _declaration(name: str, field: FieldInfo, flags: Sequence[str] = (), help: s
     if facts["argument"]:
         return typer.Argument(help=help, metavar=facts["metavar"])
     flags = flags or facts["flags"] or [_flag(name, field)]
-    return typer.Option(*flags, help=help, metavar=facts["metavar"])
+    return typer.Option(*flags, help=help, metavar=facts["metavar"], **_limits(field))
+
+
+def _limits(field: FieldInfo) -> dict[str, Any]:
+    limits = {}
+    for part in field.metadata:
+        if hasattr(part, "ge"):
+            limits["min"] = part.ge
+        if hasattr(part, "le"):
+            limits["max"] = part.le
+    return limits
 
 
 def _as_repeatable(help: str) -> str:

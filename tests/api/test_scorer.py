@@ -98,7 +98,7 @@ def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset:
         (row(TOY_ANSWER), "rows: must be a list of prediction rows, not {'goal_file'"),
         (None, "rows: must be a list of prediction rows, not None"),
         ([{"instance_id": "toy-scale", 1: TOY_ANSWER}], r"row 0: .* it has instance_id \(str\), 1 \(str\)"),
-        ([{"instance_id": "dpo-method"}], "no instance 'dpo-method'"),
+        ([{"instance_id": "dpo-method"}], "unknown instance 'dpo-method'"),
     ):
         with pytest.raises(lmr.InputError, match=message):
             scorer.score(rows)  # type: ignore[arg-type]

@@ -100,7 +100,7 @@ MISTAKES: list[tuple[Sequence[str], int, str]] = [
     (["nonsense"], 2, "No such command 'nonsense'"),
     (["evaluate"], 2, "Missing argument"),
     (["evaluate", "gold", "masked"], 2, "unexpected extra argument"),
-    ([*TOY, "--workers", "0"], 1, "--workers: should be greater than or equal to 1"),
+    ([*TOY, "--workers", "0"], 2, "'--workers' / '-w': should be greater than or equal to 1"),
     ([*TOY, "--engine", "mpi"], 2, "'--engine': 'mpi' is not one of 'threads', 'ray'"),
     (["dataset", "build", "--benchmark", "absent"], 2, "does not exist"),
     (["evaluate", "absent.jsonl"], 1, "'absent.jsonl': no such file"),
