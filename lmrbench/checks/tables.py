@@ -210,7 +210,7 @@ class _Open:
         """Return the combinations that are not true, the nearest first; a sample of many."""
         others = all_combinations(self.sizes)
         others.remove(self.truth)
-        others.sort(key=self._distance)
+        others.sort(key=lambda chosen: sum(map(operator.ne, chosen, self.truth)))
         most = MAX_COMBINATIONS[self.instance.difficulty]
         if len(others) <= most:
             return others
@@ -226,9 +226,6 @@ class _Open:
             first = first_runs(self.sizes)
             near += [chosen for chosen in first if chosen != self.truth and chosen not in near]
         return near
-
-    def _distance(self, chosen: Combination) -> int:
-        return sum(map(operator.ne, chosen, self.truth))
 
     def _changed(self, kind: str, files: Mapping[str, File]) -> Iterator[_Run]:
         """Yield the runs in which the function of a choice returns another result."""

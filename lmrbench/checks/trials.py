@@ -155,14 +155,10 @@ def make_trials(task: Task, instance: Instance) -> Iterator[Trial]:
     if instance.configuration.is_altered:
         yield from _option_trials(task, instance)
     for kind in instance.configuration.variants:
-        yield from _variant_trials(task, instance, kind)
-
-
-def _variant_trials(task: Task, instance: Instance, kind: str) -> Iterator[Trial]:
-    for path in task.variants(instance, kind):
-        answer = variant_files(task, instance, path) if path.is_dir() else read_variant(path)
-        if answer:
-            yield _trial(instance, f"{kind}/{path.name}", answer, VARIANTS[kind])
+        for path in task.variants(instance, kind):
+            answer = variant_files(task, instance, path) if path.is_dir() else read_variant(path)
+            if answer:
+                yield _trial(instance, f"{kind}/{path.name}", answer, VARIANTS[kind])
 
 
 def _option_trials(task: Task, instance: Instance) -> Iterator[Trial]:
