@@ -72,7 +72,10 @@ class Finding(NamedTuple):
     """A command, or a short sentence; empty if there is nothing to fix."""
 
 
-def examine(settings: DoctorSettings) -> Iterator[Finding]:
+Findings = Iterator[Finding]
+
+
+def examine(settings: DoctorSettings) -> Findings:
     """Make all checks; one that fails is a finding, too."""
     yield from _guarded("version", _versions(settings))
     engine = list(_guarded("engine", _engine(settings)))
@@ -87,7 +90,7 @@ def examine(settings: DoctorSettings) -> Iterator[Finding]:
         yield from _guarded("model", _model(endpoint))
 
 
-def _guarded(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
+def _guarded(check: str, findings: Findings) -> Findings:
     try:
         yield from findings
     except (LMRBenchError, OSError) as error:
@@ -95,14 +98,14 @@ def _guarded(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
         yield Finding(check, "problem", one_line(text), fix)
 
 
-def _versions(settings: DoctorSettings) -> Iterator[Finding]:
+def _versions(settings: DoctorSettings) -> Findings:
     benchmark = load_benchmark(settings.benchmark)
     python = f"Python {platform.python_version()}, {platform.system()}"
     text = f"lmrbench {__version__}, {benchmark.name} {benchmark.version}, {python}"
     yield Finding("version", "ok", text)
 
 
-def _engine(settings: DoctorSettings) -> Iterator[Finding]:
+def _engine(settings: DoctorSettings) -> Findings:
     """Connect to the engine that `docker` would use, and look for images."""
     try:
         api = connect(_ENGINE_S)
@@ -125,7 +128,7 @@ def _no_engine(error: str) -> Finding:
     return Finding("engine", "note", error.replace(" (start one, or set DOCKER_HOST)", ""), fix)
 
 
-def _images(api: Any, benchmark: Path | None) -> Iterator[Finding]:
+def _images(api: Any, benchmark: Path | None) -> Findings:
     for environment in known_environments(benchmark):
         identity = image_id(api, environment.tag)
         if identity:
@@ -135,7 +138,7 @@ def _images(api: Any, benchmark: Path | None) -> Iterator[Finding]:
             yield _missing_image(environment, benchmark)
 
 
-def _agents(api: Any, base: str) -> Iterator[Finding]:
+def _agents(api: Any, base: str) -> Findings:
     """State the age of the agents whose images have been built on an image."""
     for agent, pinned in PINNED.items():
         if not image_id(api, agent_image(agent, base).tag):
@@ -158,7 +161,7 @@ def _missing_image(environment: Environment, benchmark: Path | None) -> Finding:
     return Finding("image", "note", text, fix)
 
 
-def _sandbox(settings: DoctorSettings) -> Iterator[Finding]:
+def _sandbox(settings: DoctorSettings) -> Findings:
     """Find out which sandbox `auto` chooses, and whether it can run tasks."""
     with open_sandbox("auto", settings.benchmark) as sandbox:
         text = f"evaluations use `{sandbox.name}`; results"
@@ -170,7 +173,7 @@ def _sandbox(settings: DoctorSettings) -> Iterator[Finding]:
     yield Finding("sandbox", "note", f"{text} do not count for the leaderboard", "start Docker")
 
 
-def _disk() -> Iterator[Finding]:
+def _disk() -> Findings:
     """Check that runs can be written, and have space."""
     from lmrbench_evaluate.runs.folder import RUNS
 
@@ -189,7 +192,7 @@ def _disk() -> Iterator[Finding]:
         yield Finding("disk", "note", text, fix)
 
 
-def _memory(workers: int) -> Iterator[Finding]:
+def _memory(workers: int) -> Findings:
     """Compare the available memory with the limits of all workers together."""
     available = available_memory()
     each = MEMORY_MB * 2**20
@@ -225,7 +228,7 @@ def _left_in(group: Path) -> int:
     return max(0, limit - used + cache)
 
 
-def _token() -> Iterator[Finding]:
+def _token() -> Findings:
     """Ask the Hub who the token belongs to."""
     from huggingface_hub import constants, get_token
 
@@ -243,7 +246,7 @@ def _token() -> Iterator[Finding]:
             yield Finding("token", "note", one_line(error), "hf auth login, or check the network")
 
 
-def _model(endpoint: Endpoint) -> Iterator[Finding]:
+def _model(endpoint: Endpoint) -> Findings:
     """Ask a model for one token, which proves address, key and name."""
     import asyncio
 
