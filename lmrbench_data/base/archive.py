@@ -7,8 +7,8 @@ import gzip
 import io
 import stat
 import tarfile
-from collections.abc import Iterable, Mapping
-from pathlib import Path, PurePath, PurePosixPath
+from collections.abc import Mapping
+from pathlib import Path, PurePath
 
 from ..loader import File, LoadError, check_path
 from .errors import InputError
@@ -69,35 +69,16 @@ def pack(files: Mapping[str, File]) -> bytes:
     return gzip_bytes(tar_bytes(files))
 
 
-def tar_bytes(files: Mapping[str, File], *, owner: int | None = None) -> bytes:
-    """Pack files into an uncompressed tar: sorted, times 0, owner root, modes 0644 or 0755.
-
-    Args:
-        owner: user and group of the files; their folders then have entries of their own.
-    """
+def tar_bytes(files: Mapping[str, File]) -> bytes:
+    """Pack files into an uncompressed tar: sorted, times 0, owner root, modes 0644 or 0755."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for folder in _folders(files) if owner is not None else ():
-            info = tarfile.TarInfo(folder)
-            info.type = tarfile.DIRTYPE
-            info.mode = 0o755
-            info.uid = info.gid = owner or 0
-            tar.addfile(info)
         for name, file in sorted(files.items()):
             info = tarfile.TarInfo(check_path(name))
-            info.uid = info.gid = owner or 0
             info.size = len(file.data)
             info.mode = 0o755 if file.executable else 0o644
             tar.addfile(info, io.BytesIO(file.data))
     return buffer.getvalue()
-
-
-def _folders(names: Iterable[str]) -> list[str]:
-    """Return the folders of files, each behind those that hold it."""
-    folders: set[str] = set()
-    for name in names:
-        folders.update(map(str, PurePosixPath(name).parents))
-    return sorted(folders - {"."})
 
 
 def gzip_bytes(data: bytes) -> bytes:

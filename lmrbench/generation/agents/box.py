@@ -16,9 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from lmrbench_data.base.archive import tar_bytes
 from lmrbench_data.base.errors import InfraError
-from lmrbench_data.loader import File, LoadError, check_path
+from lmrbench_data.loader import File, LoadError, check_path, write_files
 from lmrbench_evaluate.sandbox.base import Limits
 from lmrbench_evaluate.sandbox.docker import USER, DockerSandbox, tmpfs_options
 from lmrbench_evaluate.sandbox.docker_client import (
@@ -71,7 +70,7 @@ class Box:
 
     def put(self, folder: str, files: Mapping[str, File], *, owner: int = 65534) -> None:
         """Write files into a folder of the box. The agent can only read those of owner 0."""
-        data = tar_bytes(files, owner=owner)
+        data = _owned_tar(files, owner)
         with engine_errors("copying into the container"):
             self._api.put_archive(self.container, folder, data)
 
@@ -284,6 +283,24 @@ class CpuMeter:
     def _measure(self) -> None:
         with contextlib.suppress(InfraError):
             self.used_s = max(self.used_s, self._box.cpu_seconds())
+
+
+def _owned_tar(files: Mapping[str, File], owner: int) -> bytes:
+    """Pack files, with their folders, for a user of the box."""
+
+    def set_owner(info: tarfile.TarInfo) -> tarfile.TarInfo:
+        info.mode = 0o755 if info.isdir() or info.mode & 0o100 else 0o644
+        info.uid = info.gid = owner
+        info.uname = info.gname = ""
+        return info
+
+    buffer = io.BytesIO()
+    with tempfile.TemporaryDirectory(prefix="lmrbench-box-") as place:
+        write_files(files, Path(place))
+        with tarfile.open(fileobj=buffer, mode="w") as tar:
+            for path in sorted(Path(place).iterdir()):
+                tar.add(path, path.name, filter=set_owner)
+    return buffer.getvalue()
 
 
 def _extract(tar: tarfile.TarFile, folder: Path) -> dict[str, str]:
