@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pymupdf
+from matplotlib import pyplot
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
 from counts import read_attempts
 from lmrbench_data.dataset.load import load_rows
-from lmrbench_data.loader import FUNCTION, UNDERSPECIFIED, dataset_sha256
-from lmrbench_data.tasks.experiments import ROWS
+from lmrbench_data.loader import FUNCTION, dataset_sha256
+from lmrbench_data.tasks.experiments import HARD, ROWS, SILENT
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.hub.record import Entry
 from lmrbench_evaluate.predictions.prediction import Prediction
@@ -185,38 +186,34 @@ def draw_report(browser: Browser, folder: Path) -> None:
         browser.run("document.activeElement.scrollIntoView(); scrollBy(0, -140)")
         browser.save(f"{name}.png")
     report.save_figures(folder / "figures")
-    sheet = pymupdf.open().new_page(width=756, height=205)
-    for number, name in enumerate(("scores", "pass-at-k", "cost")):
+    sheet = pymupdf.open().new_page(width=504, height=205)
+    for number, name in enumerate(("scores", "pass-at-k")):
         figure: Any = pymupdf.open(folder / "figures" / f"{name}.pdf")
         height = 252 * figure[0].rect.height / figure[0].rect.width
         sheet.show_pdf_page(pymupdf.Rect(252 * number, 0, 252 * (number + 1), height), figure)
     sheet.get_pixmap(dpi=150).save(IMAGES / "report-figures.png")
 
 
-def draw_readers(_browser: Browser, folder: Path) -> None:
+def draw_readers(_browser: Browser, _folder: Path) -> None:
     """Draw the share of attempts that reproduced within a number of CPU seconds, where somebody counted."""
-    runs = []
-    for difficulty, model in ROWS.items():
-        attempts = [
-            attempt
-            for attempt in read_attempts(load_tasks())
-            if attempt.cpu_s is not None
-            and attempt.instance.difficulty == difficulty
-            and attempt.reader == "with a shell"
-        ]
-        predictions, results = [], []
-        for number, attempt in enumerate(attempts):  # each counts once, so it stands for an instance
-            name, metadata = f"attempt-{number}", {"cpu_s": attempt.cpu_s}
-            predictions.append(Prediction(name, model, "goal_file", "", 0, "", "paper", metadata))
-            status, sha256 = "passed" if attempt.is_reproduced else "failed", predictions[-1].sha256
-            results.append(result(name, status, model=model, track="paper", prediction_sha256=sha256))
-        if attempts:
-            scope = dict.fromkeys((prediction.instance_id for prediction in predictions), "any")
-            runs.append(write_run(folder / difficulty, results, scope=scope, config=UNDERSPECIFIED))
-            RunFolder(runs[-1]).predictions.write(predictions)
-    make_report(runs).save_figures(folder / "figures")
-    figure: Any = pymupdf.open(folder / "figures" / "within-cpu.pdf")
-    figure[0].get_pixmap(dpi=250).save(IMAGES / "readers.png")
+    attempts = [item for item in read_attempts(load_tasks()) if item.cpu_s and item.reader == "with a shell"]
+    most = max(item.cpu_s or 0 for item in attempts)
+    pyplot.style.use({"font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False})
+    figure, axes = pyplot.subplots(figsize=(3.3, 2.2), layout="constrained")
+    axes.set(xlim=(0, most), ylim=(0, 100), xlabel="budget per answer (CPU seconds)", ylabel="% reproduced within it")
+    for difficulty, marker, colour in ((HARD, "o", "#0072b2"), (SILENT, "s", "#d55e00")):
+        group = [item for item in attempts if item.instance.difficulty == difficulty]
+        spent = sorted(item.cpu_s for item in group if item.is_reproduced)
+        heights = [100 * number / len(group) for number in range(len(spent) + 1)]
+        look: Any = {
+            "marker": marker,
+            "color": colour,
+            "markevery": slice(1, len(spent) + 1),
+            "label": ROWS[difficulty],
+        }
+        axes.plot([0, *spent, most], [*heights, heights[-1]], drawstyle="steps-post", ms=4, clip_on=False, **look)
+    figure.legend(loc="outside lower center", ncols=2)
+    figure.savefig(IMAGES / "readers.png", dpi=250)
 
 
 def draw_space(browser: Browser, folder: Path) -> None:

@@ -4,7 +4,6 @@ import contextlib
 import os
 import platform
 import shutil
-import tempfile
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -18,7 +17,7 @@ from lmrbench_data.base.settings import Settings, option
 from lmrbench_data.base.text import error_line, one_line, plural
 from lmrbench_data.base.version import __version__
 from lmrbench_data.chat.endpoint import BaseUrl, Endpoint
-from lmrbench_data.tasks.environments import Environment, known_environments, registry_tag
+from lmrbench_data.tasks.environments import Environment, known_environments
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.runs.settings import WORKERS
 from lmrbench_evaluate.sandbox import open_sandbox
@@ -37,8 +36,6 @@ MEMORY_MB = 2048
 _OLD_DAYS = 90
 #: Space for a run folder of thousands of answers.
 _RUN_BYTES = 10**9
-#: With less space than this, nothing more can be written.
-_FULL_BYTES = 50 * 10**6
 
 
 class DoctorSettings(Settings):
@@ -75,7 +72,10 @@ class Finding(NamedTuple):
     """A command, or a short sentence; empty if there is nothing to fix."""
 
 
-def examine(settings: DoctorSettings) -> Iterator[Finding]:
+Findings = Iterator[Finding]
+
+
+def examine(settings: DoctorSettings) -> Findings:
     """Make all checks; one that fails is a finding, too."""
     yield from _guarded("version", _versions(settings))
     engine = list(_guarded("engine", _engine(settings)))
@@ -90,7 +90,7 @@ def examine(settings: DoctorSettings) -> Iterator[Finding]:
         yield from _guarded("model", _model(endpoint))
 
 
-def _guarded(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
+def _guarded(check: str, findings: Findings) -> Findings:
     try:
         yield from findings
     except (LMRBenchError, OSError) as error:
@@ -98,14 +98,14 @@ def _guarded(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
         yield Finding(check, "problem", one_line(text), fix)
 
 
-def _versions(settings: DoctorSettings) -> Iterator[Finding]:
+def _versions(settings: DoctorSettings) -> Findings:
     benchmark = load_benchmark(settings.benchmark)
     python = f"Python {platform.python_version()}, {platform.system()}"
     text = f"lmrbench {__version__}, {benchmark.name} {benchmark.version}, {python}"
     yield Finding("version", "ok", text)
 
 
-def _engine(settings: DoctorSettings) -> Iterator[Finding]:
+def _engine(settings: DoctorSettings) -> Findings:
     """Connect to the engine that `docker` would use, and look for images."""
     try:
         api = connect(_ENGINE_S)
@@ -124,13 +124,11 @@ def _no_engine(error: str) -> Finding:
     if "timed out" in error:
         text = "the engine does not answer (timed out)"
         return Finding("engine", "problem", text, "restart the engine")
-    fix = "start Docker, or name its socket in DOCKER_HOST"
-    if "ermission denied" in error:
-        fix = "sudo usermod -aG docker $USER, then log in again"
+    fix = "start Docker, join the group docker, or name the socket in DOCKER_HOST"
     return Finding("engine", "note", error.replace(" (start one, or set DOCKER_HOST)", ""), fix)
 
 
-def _images(api: Any, benchmark: Path | None) -> Iterator[Finding]:
+def _images(api: Any, benchmark: Path | None) -> Findings:
     for environment in known_environments(benchmark):
         identity = image_id(api, environment.tag)
         if identity:
@@ -140,7 +138,7 @@ def _images(api: Any, benchmark: Path | None) -> Iterator[Finding]:
             yield _missing_image(environment, benchmark)
 
 
-def _agents(api: Any, base: str) -> Iterator[Finding]:
+def _agents(api: Any, base: str) -> Findings:
     """State the age of the agents whose images have been built on an image."""
     for agent, pinned in PINNED.items():
         if not image_id(api, agent_image(agent, base).tag):
@@ -155,19 +153,15 @@ def _agents(api: Any, base: str) -> Iterator[Finding]:
 
 
 def _missing_image(environment: Environment, benchmark: Path | None) -> Finding:
-    pulled = registry_tag(environment.tag)
-    if pulled != environment.tag:
-        verb, fix = "pulls", f"docker pull {pulled}"
-    else:
-        verb, fix = "builds", f"lmrbench images build {environment.name}"
-        if benchmark and environment.folder.is_relative_to(benchmark):
-            fix += f" --benchmark {benchmark}"
+    fix = f"lmrbench images build {environment.name}"
+    if benchmark and environment.folder.is_relative_to(benchmark):
+        fix += f" --benchmark {benchmark}"
     size = f"{environment.disk_mb / 1000:.1f} GB"
-    text = f"{environment.tag} is missing; the first evaluation {verb} it ({size})"
+    text = f"{environment.tag} is missing; the first evaluation gets it ({size})"
     return Finding("image", "note", text, fix)
 
 
-def _sandbox(settings: DoctorSettings) -> Iterator[Finding]:
+def _sandbox(settings: DoctorSettings) -> Findings:
     """Find out which sandbox `auto` chooses, and whether it can run tasks."""
     with open_sandbox("auto", settings.benchmark) as sandbox:
         text = f"evaluations use `{sandbox.name}`; results"
@@ -179,28 +173,26 @@ def _sandbox(settings: DoctorSettings) -> Iterator[Finding]:
     yield Finding("sandbox", "note", f"{text} do not count for the leaderboard", "start Docker")
 
 
-def _disk() -> Iterator[Finding]:
-    """Check that runs and temporary files can be written, and have space."""
+def _disk() -> Findings:
+    """Check that runs can be written, and have space."""
     from lmrbench_evaluate.runs.folder import RUNS
 
-    yield _space("runs", Path(RUNS).absolute())
-    yield _space("temporary files", Path(tempfile.gettempdir()))
-
-
-def _space(name: str, folder: Path) -> Finding:
+    folder = Path(RUNS).absolute()
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     if not os.access(existing, os.W_OK | os.X_OK):
         fix = "change to a folder of your own, or use --out DIR"
-        return Finding("disk", "problem", f"{existing} is not writable", fix)
+        yield Finding("disk", "problem", f"{existing} is not writable", fix)
+        return
     free = shutil.disk_usage(existing).free
-    text = f"{free / 1e9:.1f} GB free for {name} ({folder})"
+    text = f"{free / 1e9:.1f} GB free for runs ({folder})"
     if free >= _RUN_BYTES:
-        return Finding("disk", "ok", text)
-    fix = f"free {_RUN_BYTES / 1e9:.0f} GB; see `docker system df` for images and containers"
-    return Finding("disk", "problem" if free < _FULL_BYTES else "note", text, fix)
+        yield Finding("disk", "ok", text)
+    else:
+        fix = f"free {_RUN_BYTES / 1e9:.0f} GB; see `docker system df` for images and containers"
+        yield Finding("disk", "note", text, fix)
 
 
-def _memory(workers: int) -> Iterator[Finding]:
+def _memory(workers: int) -> Findings:
     """Compare the available memory with the limits of all workers together."""
     available = available_memory()
     each = MEMORY_MB * 2**20
@@ -236,7 +228,7 @@ def _left_in(group: Path) -> int:
     return max(0, limit - used + cache)
 
 
-def _token() -> Iterator[Finding]:
+def _token() -> Findings:
     """Ask the Hub who the token belongs to."""
     from huggingface_hub import constants, get_token
 
@@ -254,7 +246,7 @@ def _token() -> Iterator[Finding]:
             yield Finding("token", "note", one_line(error), "hf auth login, or check the network")
 
 
-def _model(endpoint: Endpoint) -> Iterator[Finding]:
+def _model(endpoint: Endpoint) -> Findings:
     """Ask a model for one token, which proves address, key and name."""
     import asyncio
 

@@ -1,17 +1,13 @@
 """Agents' sessions as counts of their actions, with outcomes: the original's, or those of runs.
 
-The five kinds are those of the LMR-BENCH paper's Figure 5, mapped as in its Appendix F: edit;
-finish; message (messages and thoughts); read; run (shell and IPython). Browsing and the like, which
-it excludes, is counted apart. OpenHands' actions are mapped by their tools. The others have a shell
-(mini-swe-agent nothing else): a command is split at `;`, `&&`, `||`, `|` and line ends. It is
-`finish` if it prints mini-swe-agent's final marker, else the first of these that fits a part:
-`edit`, it writes a file (a redirection or `tee`, not below /dev or /tmp, a program that changes
-files, or Python code in the command that writes one); `run`, any other program; `read`, no change.
+The five kinds are those of the LMR-BENCH paper's Figure 5, mapped by tools as in its Appendix F:
+edit; finish; message (messages and thoughts); read; run (shell and IPython). Browsing and the like,
+which it excludes, is counted apart. A command is `finish` if it prints mini-swe-agent's final
+marker.
 """
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,7 +33,7 @@ if TYPE_CHECKING:
 KINDS = ("edit", "finish", "message", "read", "run")
 #: Not among the paper's kinds.
 EXCLUDED = "excluded"
-#: Words in the names of OpenHands' tools and actions, in order; for an editor the command decides.
+#: Words in the names of tools and of OpenHands' actions, in order. An editor's command decides.
 _TOOL_WORDS = {
     "finish": "finish",
     "think": "message",
@@ -45,52 +41,9 @@ _TOOL_WORDS = {
     **dict.fromkeys(("grep", "glob", "read", "view"), "read"),
     **dict.fromkeys(("terminal", "bash", "shell", "python"), "run"),
 }
-#: Tools of agents that do nearly everything in a shell: the command tells the kind.
-_SHELLS = ("bash", "shell")
 #: Final marker of mini-swe-agent.
 FINISH = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_WRITERS = _words(
-    "patch cp mv rm rmdir mkdir touch ln chmod ed ex truncate dd install apply_patch black autopep8"
-)
-_READERS = _words(
-    """
-    cat head tail less more nl tac grep egrep fgrep rg ag find fd ls tree wc stat file du df pwd cd
-    echo printf awk sed cut sort uniq tr diff cmp comm column jq which type whereis env printenv
-    export set id whoami uname date basename dirname realpath readlink true false : test [ sleep
-    hexdump xxd od strings md5sum sha256sum seq paste fold hostname nproc free history man help
-    ulimit read tee git
-    """
-)
-_GIT_WRITES = _words(
-    "apply am checkout restore reset stash commit add rm mv revert merge cherry-pick init"
-)
-#: Words that may stand before a program.
-_PREFIXES = _words(
-    "sudo time timeout nice nohup env command exec xargs then do else if while until ! { ("
-)
-_BLOCKS = _words("fi done } ) esac for case in function")
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
-#: Output into no file, or into one that does not stay.
-_NOT_KEPT = re.compile(r"\d?>&\d|&?>{1,2}\|?\s*(?:/dev/|/tmp/)\S*")
-_BEFORE = re.compile(r"\w+=|-|\d")
-_HEREDOC = re.compile(
-    r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^\s*\2\s*$|\Z)", re.DOTALL | re.MULTILINE
-)
-#: Arithmetic and tests of the shell, where `>` compares.
-_COMPARISON = re.compile(r"\$?\(\([^\n]*?\)\)|\[\[ [^\n]*? \]\]|\\>")
-_COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
-_IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
-#: Python code that writes a file.
-_PYTHON_WRITES = re.compile(
-    r"(?<!stdout)(?<!stderr)\.write(?:_text|_bytes|lines)?\(|open\([^)]*,\s*(?:mode\s*=\s*)?['\"][rb+t]*[wax]"
-    r"|shutil\.(?:copy|move|rmtree)|os\.(?:remove|rename|replace|unlink)\("
-)
 #: Prefix of the settings of agents' rows.
 AGENT = "agent:"
 
@@ -209,15 +162,10 @@ def count_actions(folder: Path) -> Counter[str]:
 
 def _of_call(call: Any) -> str:
     """Return the kind of a call of a tool."""
-    name = str(get(call, "function", "name"))
-    arguments = parse_row(str(get(call, "function", "arguments")).encode(), {}) or {}
-    command = arguments.get("command")
-    if name.lower() in _SHELLS and isinstance(command, str):
-        return kind_of(command)
-    return _of_tool(name, arguments)
-
-
-def _of_tool(tool: str, action: Mapping[str, Any]) -> str:
+    tool = str(get(call, "function", "name"))
+    action = parse_row(str(get(call, "function", "arguments")).encode(), {}) or {}
+    if FINISH in str(action.get("command")):
+        return "finish"
     for name in (tool.lower(), str(action.get("kind", "")).lower()):
         if "brows" in name:
             continue
@@ -226,43 +174,3 @@ def _of_tool(tool: str, action: Mapping[str, Any]) -> str:
                 is_view = kind == "edit" and action.get("command") == "view"
                 return "read" if is_view else kind
     return EXCLUDED
-
-
-def kind_of(command: str) -> str:
-    """Classify a command as `finish`, `edit`, `run` or `read`; an empty one is `run`."""
-    if FINISH in command:
-        return "finish"
-    text = _COMMENT.sub("", _HEREDOC.sub(r"\3", command.replace("\\\n", " ")))
-    text = _NOT_KEPT.sub("", _COMPARISON.sub("test", _QUOTED.sub("_", text)))
-    is_code = "python" in command and ("-c " in command or "<<" in command)
-    if ">" in text or (is_code and _PYTHON_WRITES.search(command)):
-        return "edit"
-    kinds = {_kind(part.split()) for part in re.split(r"[;&|\n]+", text)}
-    for kind in ("edit", "run", "read"):
-        if kind in kinds:
-            return kind
-    return "run"
-
-
-def _kind(words: list[str]) -> str | None:
-    """Classify a simple command; None if there is no program."""
-    while words and (words[0] in _PREFIXES or _BEFORE.match(words[0])):
-        words = words[1:]
-    if not words or words[0] in _BLOCKS:  # the body of a loop or branch is another part
-        return None
-    program = words[0].lstrip("({").rpartition("/")[2]
-    if program in _WRITERS or _writes(program, words[1:]):
-        return "edit"
-    return "read" if program in _READERS else "run"
-
-
-def _writes(program: str, arguments: list[str]) -> bool:
-    """Return whether a program that may read or write gets arguments with which it writes."""
-    target = next((word for word in arguments if not word.startswith("-")), "")
-    if program == "tee":
-        return not target.startswith(("/dev/", "/tmp/"))
-    if program == "git":
-        return target in _GIT_WRITES
-    if program == "find":
-        return "-delete" in arguments
-    return program in ("sed", "perl") and any(map(_IN_PLACE.match, arguments))

@@ -10,7 +10,7 @@ our own.
 import ast
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -94,19 +94,10 @@ def _check_rater(solved_by: str, raters: Sequence[str]) -> None:
         raise ArgumentError("solved_by", problem)
 
 
-def _standardise(frame: "pd.DataFrame", measures: list[str]) -> "pd.DataFrame":
-    """Express measures in standard deviations from their mean; return both by measure."""
-    import pandas as pd
-
-    columns = frame[measures]
-    sizes = pd.DataFrame({"mean": columns.mean(), "sd": columns.std(ddof=0)})
-    frame[measures] = (columns - sizes["mean"]) / sizes["sd"]
-    return sizes
-
-
 def _numbers(frame: "pd.DataFrame", measures: list[str]) -> dict[str, Any]:
-    """Return the sizes of a sample, and the regression on its measures."""
-    sizes = _standardise(frame, measures)
+    """Return the sizes of a sample, and the regression on its standardised measures."""
+    columns = frame[measures]
+    frame[measures] = (columns - columns.mean()) / columns.std(ddof=0)
     fit = fit_logit(frame, measures)
     return {
         "answers": len(frame),
@@ -115,7 +106,6 @@ def _numbers(frame: "pd.DataFrame", measures: list[str]) -> dict[str, Any]:
         "pseudo_r2": fit.pseudo_r2,
         "problem": fit.problem,
         "reference": str(frame["group"].iloc[0]),
-        "measures": sizes.to_dict("index"),
         "terms": list(fit.terms),
     }
 
@@ -124,10 +114,9 @@ def _present(numbers: dict[str, Any], remarks: Sequence[str]) -> Analysis:
     import pandas as pd
 
     numbers["notes"] = [*_notes(numbers), *remarks]
-    tables = [("Measures over the answers", _size_table(numbers["measures"]))]
-    if numbers["terms"]:
-        tables.insert(0, ("Logistic regression of solved or not", _term_table(numbers["terms"])))
-    records = pd.DataFrame(numbers["terms"])
+    terms = numbers["terms"]
+    tables = [("Logistic regression of solved or not", _term_table(terms))] if terms else []
+    records = pd.DataFrame(terms)
     return Analysis("Repository structure and success", tables, numbers["notes"], records, numbers)
 
 
@@ -146,8 +135,8 @@ def _measured(
             f"{answers.source}: no answer has a result by {solved_by}: there is nothing to explain"
         )
     if not has_measures.all():
-        unmeasured = measured[~has_measures]
-        remarks.append(_unmeasured_remark(unmeasured["instance_id"], answers.is_original))
+        left_out = plural(int((~has_measures).sum()), "answer")
+        remarks.append(f"Left out: {left_out} of repositories without measures.")
     return measured[has_measures]
 
 
@@ -167,15 +156,6 @@ def _join_measures(rated: "pd.DataFrame", rows: Collection[DatasetRow] | None) -
     if rows is None:
         return rated.join(original_measures(), on="paper")
     return rated.join(task_measures(rows), on="instance_id")
-
-
-def _unmeasured_remark(instances: Collection[str], is_original: bool) -> str:
-    left_out = f"{plural(len(instances), 'answer')} left out."
-    if is_original:
-        folders = ", ".join(facts.unmeasured_folders())
-        return f"structure.csv has no measures of {folders}: {left_out}"
-    names = ", ".join(sorted(set(instances)))
-    return f"There are no measures of {names}: {left_out}"
 
 
 def _without_uniform_groups(frame: "pd.DataFrame", remarks: list[str]) -> "pd.DataFrame":
@@ -302,11 +282,6 @@ def _term_table(terms: Iterable[Mapping[str, Any]]) -> Table:
     return list(cells), rows
 
 
-def _size_table(sizes: Mapping[str, Mapping[str, float]]) -> Table:
-    rows = [[name, f"{size['mean']:.2f}", f"{size['sd']:.2f}"] for name, size in sizes.items()]
-    return ["measure", "mean", "one standard deviation"], rows
-
-
 def _notes(numbers: Mapping[str, Any]) -> list[str]:
     """Return how the model was estimated, and reasons not to trust it."""
     summary = _summary(numbers)
@@ -317,7 +292,8 @@ def _notes(numbers: Mapping[str, Any]) -> list[str]:
         "Odds ratios of measures are for an increase of one standard deviation; those of models "
         f"are relative to {numbers['reference']}. Errors are clustered by paper; p is two-sided, "
         "by the normal.",
-        *_cautions(numbers),
+        f"With fewer than {EVENTS_A_TERM} answers of the rarer outcome per term, estimates are "
+        f"unstable; with fewer than {FEW_CLUSTERS} papers, errors and p come out too small.",
     ]
 
 
@@ -327,25 +303,6 @@ def _summary(numbers: Mapping[str, Any]) -> str:
     solved = numbers["solved"]
     solver = RATERS.get(numbers["solved_by"], numbers["solved_by"])
     return f"Counted from {numbers['source']}: {answers} to {papers}, {solved} solved ({solver})"
-
-
-def _cautions(numbers: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the reasons not to trust an estimate."""
-    solved = numbers["solved"]
-    papers = numbers["papers"]
-    rarer = min(solved, numbers["answers"] - solved)
-    terms = len(numbers["terms"]) - 1
-    if rarer < EVENTS_A_TERM * terms:
-        yield (
-            f"Few answers: {rarer} of the rarer outcome for {plural(terms, 'term')}, "
-            f"{rarer / terms:.1f} per term; with fewer than {EVENTS_A_TERM} the estimates are "
-            "unstable."
-        )
-    if papers < FEW_CLUSTERS:
-        yield (
-            f"Few papers: errors are clustered over {papers}; with fewer than {FEW_CLUSTERS} they "
-            "come out too small, and so do the p values."
-        )
 
 
 # --- measures -------------------------------------------------------------------------------------

@@ -9,12 +9,11 @@ published.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lmrbench_data.base.proportions import Share
 from lmrbench_evaluate.judge.opinion import BEST_FIRST
-from lmrbench_evaluate.reports.agreement import PairAgreement
+from lmrbench_evaluate.reports.agreement import PairAgreement, confusion_records
 from lmrbench_evaluate.reports.score_tables import confusion_table
 from lmrbench_evaluate.reports.text_table import Table
 
@@ -39,85 +38,58 @@ class Cell(NamedTuple):
     share: Share
 
 
-class Pair(NamedTuple):
-    """The agreement of two raters on the answers of a group."""
-
-    group: str
-    raters: PairAgreement
-
-
-@dataclass
-class _Counts:
-    """What the tables show."""
-
-    cells: list[Cell]
-    categories: list[Pair]
-    """Judge and people, on the three categories."""
-    binary: list[Pair]
-    """All raters, on right and wrong."""
-    confusion: Counter[tuple[str, str]]
-    """(people, judge) → answers."""
+#: A group, and the agreement of two raters on its answers.
+Pair = tuple[str, PairAgreement]
 
 
 def make_tables(answers: Answers) -> Analysis:
     """Count the tables."""
     import pandas as pd
 
-    counts = _count(answers)
-    records = [_record(cell) for cell in counts.cells]
-    notes = _notes(answers, counts.confusion)
+    cells, pairs = _count(answers)
+    categories = [(group, pair) for group, pair in pairs if pair.first == JUDGE]
+    binary = [(group, pair.binary) for group, pair in pairs]
+    confusion = _confusion(categories)
+    tables = {f"Table 2: accuracy ({name})": _share_table(cells, name) for name in answers.measures}
+    tables |= {
+        "Table 2: the judge's categories": _share_table(cells, JUDGE),
+        "Table 2: people's categories": _share_table(cells, PEOPLE),
+        "Agreement between the judge and people": _category_table(categories),
+        "People against the judge": confusion_table(confusion),
+        "Agreement on right (CC, or passed) and wrong": _binary_table(binary),
+    }
+    notes = _notes(answers, confusion)
+    records = [_record(*cell) for cell in cells]
     numbers = {
         "source": answers.source,
         "answers": len(answers.frame),
         "cells": records,
-        "categories": _pair_records(counts.categories),
-        "binary": _pair_records(counts.binary),
-        "confusion": _confusion_records(counts.confusion),
+        "categories": [_pair_record(*pair) for pair in categories],
+        "binary": [_pair_record(*pair) for pair in binary],
+        "confusion": confusion_records(confusion),
         "notes": notes,
     }
     title = "Accuracy, categories and agreement"
-    tables = _tables(answers.measures, counts)
-    return Analysis(title, tables, notes, pd.DataFrame(records), numbers)
-
-
-def _confusion_records(confusion: Counter[tuple[str, str]]) -> list[dict[str, Any]]:
-    records = []
-    for (people, judge), number in sorted(confusion.items()):
-        records.append({"people": people, "judge": judge, "answers": number})
-    return records
-
-
-def _tables(measures: Sequence[str], counts: _Counts) -> list[tuple[str, Table]]:
-    """Return the tables that have rows, with their titles."""
-    tables = {}
-    for measure in measures:
-        tables[f"Table 2: accuracy ({measure})"] = _share_table(counts.cells, measure)
-    tables |= {
-        "Table 2: the judge's categories": _share_table(counts.cells, JUDGE),
-        "Table 2: people's categories": _share_table(counts.cells, PEOPLE),
-        "Agreement between the judge and people": _category_table(counts.categories),
-        "People against the judge": confusion_table(counts.confusion),
-        "Agreement on right (CC, or passed) and wrong": _binary_table(counts.binary),
-    }
-    return [(title, (header, rows)) for title, (header, rows) in tables.items() if rows]
+    shown = [(name, table) for name, table in tables.items() if table[1]]
+    return Analysis(title, shown, notes, pd.DataFrame(records), numbers)
 
 
 # --- numbers --------------------------------------------------------------------------------------
 
 
-def _count(answers: Answers) -> _Counts:
+def _count(answers: Answers) -> tuple[list[Cell], list[Pair]]:
+    """Return the cells, and the pairs of raters on three categories or on the tests' two."""
     cells: list[Cell] = []
     pairs: list[Pair] = []
     for group, rows in by_group(answers.frame, "group"):
         for rater in (*answers.measures, JUDGE, PEOPLE):
             cells += _cells(group, rater, rows)
         pairs += _pairs(group, answers.measures, rows)
-    categories = [pair for pair in pairs if pair.raters.first == JUDGE]
-    for group, raters in categories:
-        cells.append(Cell(group, BOTH, "agreement", raters.agreement))
-        cells.append(Cell(group, BOTH, "conflict", raters.conflicts))
-    binary = [Pair(group, raters.binary) for group, raters in pairs]
-    return _Counts(cells, categories, binary, _confusion(categories))
+    for group, pair in pairs:
+        if pair.first == JUDGE:
+            cells.append(Cell(group, BOTH, "agreement", pair.agreement))
+            cells.append(Cell(group, BOTH, "conflict", pair.conflicts))
+    return cells, pairs
 
 
 def _cells(group: str, rater: str, rows: "pd.DataFrame") -> Iterator[Cell]:
@@ -140,27 +112,22 @@ def _pairs(group: str, measures: Sequence[str], rows: "pd.DataFrame") -> Iterato
         labels = rows[["instance_id", first, second]].replace(NOTHING, None).dropna()
         if len(labels):
             triples = list(labels.itertuples(index=False, name=None))
-            yield Pair(group, PairAgreement(first, second, triples))
+            yield group, PairAgreement(first, second, triples)
 
 
 def _confusion(categories: Sequence[Pair]) -> Counter[tuple[str, str]]:
     """Count people's and the judge's categories of all answers, which are the last group."""
-    if not categories:
-        return Counter()
-    return Counter((people, judge) for _, judge, people in categories[-1].raters.labels)
+    labels = categories[-1][1].labels if categories else ()
+    return Counter((people, judge) for _, judge, people in labels)
 
 
-def _record(cell: Cell) -> dict[str, Any]:
-    names = {"group": cell.group, "rater": cell.rater, "label": cell.label}
-    return {**names, **_numbers(cell.share)}
+def _record(group: str, rater: str, label: str, share: Share) -> dict[str, Any]:
+    return {"group": group, "rater": rater, "label": label, **_numbers(share)}
 
 
-def _pair_records(pairs: Iterable[Pair]) -> list[dict[str, Any]]:
-    records = []
-    for group, raters in pairs:
-        names = {"group": group, "first": raters.first, "second": raters.second}
-        records.append({**names, **_numbers(raters.agreement), "kappa": raters.kappa})
-    return records
+def _pair_record(group: str, pair: PairAgreement) -> dict[str, Any]:
+    names = {"group": group, "first": pair.first, "second": pair.second}
+    return {**names, **_numbers(pair.agreement), "kappa": pair.kappa}
 
 
 def _numbers(share: Share) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InfraError, InputError, LoadError
 from lmrbench_data.base.settings import Settings, option
-from lmrbench_data.base.suggestions import did_you_mean
-from lmrbench_data.dataset.load import load_rows, other_config
+from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import Config
 from lmrbench_evaluate.predictions.prediction import FORMS, AnswerKey, Prediction
@@ -189,25 +188,17 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             raise InfraError("the scorer was closed")
 
     def _prediction(self, place: str, row: Any) -> Prediction:
-        if isinstance(row, Mapping):
-            self._check_row(place, row)
-            row = {"model_name_or_path": "policy", **row}
-        prediction = prediction_of(place, row, self._rows.keys())
+        """Refuse mistakes of the caller, which would give every answer the reward 0."""
+        named = {"model_name_or_path": "policy", **row} if isinstance(row, Mapping) else row
+        prediction = prediction_of(place, named, self._rows.keys(), self._dataset)
         if isinstance(prediction, BadRow):
             raise InputError(str(prediction))
-        return prediction
-
-    def _check_row(self, place: str, row: Mapping[str, Any]) -> None:
-        """Refuse mistakes of the caller, which would give every answer the reward 0."""
-        name = row.get("instance_id")
-        if isinstance(name, str) and name not in self._rows:
-            hint = other_config(name, self._dataset) or did_you_mean(name, self._rows)
-            raise InputError(f"{place}: this scorer has no instance {name!r}{hint}")
         if not _has_one_answer(row):
             columns = ", ".join(f"{name} ({type(value).__name__})" for name, value in row.items())
             raise InputError(
                 f"{place}: needs text in exactly one of {', '.join(FORMS)}; it has {columns}"
             )
+        return prediction
 
     def _score(self, prediction: Prediction) -> Score:
         name = prediction.instance_id
@@ -250,8 +241,7 @@ def _reward(verdict: Verdict) -> float | None:
     """Return the share of core cases that passed; None after an infra error."""
     if verdict.core_status is Status.INFRA_ERROR:
         return None
-    core = [case.status is Status.PASSED for case in verdict.cases if case.core]
-    return sum(core) / len(core) if core else 0.0
+    return verdict.core_share
 
 
 def _chosen(row: DatasetRow, seeds: Sequence[int]) -> list[Frame]:

@@ -19,6 +19,8 @@ from lmrbench_evaluate.verdict.tolerance import Comparison
 #: Numbers that a formula may contain although no text states them.
 _PLAIN_NUMBERS = {0, 1, 2, -1, 0.5}
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?(?:e-?\d+)?")
+#: Name of a case → the case.
+Declared = Mapping[str, DeclaredCase]
 
 
 def choice_problems(row: DatasetRow) -> Iterator[Problem]:
@@ -37,7 +39,7 @@ def choice_problems(row: DatasetRow) -> Iterator[Problem]:
             yield Problem(row["instance_id"], f"choices/{choice['name']}", message)
 
 
-def _equal_options(choice: RowChoice, declared: Mapping[str, DeclaredCase]) -> Iterator[str]:
+def _equal_options(choice: RowChoice, declared: Declared) -> Iterator[str]:
     frames = {option["name"]: option_frames(choice, option) for option in choice["options"]}
     for one, other in itertools.combinations(frames, 2):
         seed = _equal_seed(frames[one], frames[other], declared)
@@ -46,7 +48,7 @@ def _equal_options(choice: RowChoice, declared: Mapping[str, DeclaredCase]) -> I
 
 
 def _foreign_cases(
-    choice: RowChoice, outputs: Sequence[Frame], declared: Mapping[str, DeclaredCase]
+    choice: RowChoice, outputs: Sequence[Frame], declared: Declared
 ) -> Iterator[str]:
     """Yield a case of a choice that changes with the other options of the row."""
     for option in choice["options"]:
@@ -58,7 +60,7 @@ def _foreign_cases(
 
 
 def _dependencies(
-    choice: RowChoice, choices: Sequence[RowChoice], declared: Mapping[str, DeclaredCase]
+    choice: RowChoice, choices: Sequence[RowChoice], declared: Declared
 ) -> Iterator[str]:
     """Yield the options of a choice that change the cases of another one."""
     recorded = {option["name"]: unpack_frames(option["expected"]) for option in choice["options"]}
@@ -72,7 +74,7 @@ def _influences(
     recorded: Mapping[str, Sequence[Frame]],
     published: Sequence[Frame],
     choice: RowChoice,
-    declared: Mapping[str, DeclaredCase],
+    declared: Declared,
 ) -> Iterator[str]:
     """Yield the recorded options that change the published outputs of another choice."""
     name = choice["name"]
@@ -83,9 +85,7 @@ def _influences(
             yield f"{option} changes case_{case}, which tests {name}; test {name} alone there"
 
 
-def _equal_seed(
-    one: Sequence[Frame], other: Sequence[Frame], declared: Mapping[str, DeclaredCase]
-) -> int | None:
+def _equal_seed(one: Sequence[Frame], other: Sequence[Frame], declared: Declared) -> int | None:
     """Return the first seed on which two recordings agree in all cases; None if there is none."""
     left = _by_case(one)
     right = _by_case(other)
@@ -109,9 +109,7 @@ def _on(frames: Sequence[Frame], seed: int) -> Frame:
     return next((frame for frame in frames if frame.seed == seed), frames[0])
 
 
-def _changed_case(
-    expected: Iterable[Frame], frames: Iterable[Frame], declared: Mapping[str, DeclaredCase]
-) -> str:
+def _changed_case(expected: Iterable[Frame], frames: Iterable[Frame], declared: Declared) -> str:
     """Return the first case in which two recordings differ; empty if there is none."""
     recorded = {(frame.case, frame.seed): frame for frame in frames}
     for frame in expected:
@@ -120,7 +118,7 @@ def _changed_case(
     return ""
 
 
-def _differ(one: Frame, other: Frame, declared: Mapping[str, DeclaredCase]) -> bool:
+def _differ(one: Frame, other: Frame, declared: Declared) -> bool:
     if one.payload == other.payload:  # as almost always
         return False
     comparison = Comparison(declared[one.case])

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import functools
 import random
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from lmrbench_data.dataset.build import build_row, refuse_foreign, write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import COUNTERFACTUAL, LoadError, load_rows, row_sha256
 from lmrbench_data.tasks.choices import MIN_ALTERED, draw
-from lmrbench_data.tasks.experiments import MIN_DEPARTURES, SILENT, Tables
+from lmrbench_data.tasks.experiments import MIN_DEPARTURES, SILENT
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.recordings import Recording
 from lmrbench_data.tasks.task import Altered, Task
@@ -23,7 +22,7 @@ from lmrbench_evaluate.sandbox.base import Sandbox
 
 from .choices import choice_problems
 from .references import record
-from .tables import count_runs, table_errors
+from .tables import table_errors
 
 
 def make_private_set(
@@ -47,8 +46,7 @@ def make_private_set(
         tasks: each has instances of the configuration.
         seed: seed of the draws; the draw of a paper stays the same when other papers change.
         per_paper: number of rows of each paper; fewer if the combinations run out.
-        progress: receives a step for each row and for each run of a paper's experiments; a
-            combination that is skipped adds its runs.
+        progress: receives a step for each row.
 
     Raises:
         InputError: the folder holds something else, there are no tasks, no combination gives a row,
@@ -62,12 +60,13 @@ def make_private_set(
         )
     earlier = _earlier_rows(out, config, seed)
     progress = progress or Progress()
-    progress.start(per_paper * (len(tasks) + experiment_runs(tasks, config)))
-    papers = [_rows(task, config, seed, earlier, sandbox, progress) for task in tasks]
+    progress.start(per_paper * len(tasks))
+    papers = [_rows(task, config, seed, earlier, sandbox) for task in tasks]
     benchmark = load_benchmark(tasks[0].folder.parent)
     made: dict[str, DatasetRow] = {}
     for row in _first_rows(papers, per_paper, workers):
         made[row["instance_id"]] = row
+        progress.step("rows")
         write_dataset(_sorted({**earlier, **made}), out, benchmark)
     if not made:
         reason = "the combinations that are left are published, or no table singles them out"
@@ -108,22 +107,12 @@ def of_difficulty(task: Task, difficulty: str) -> Task:
     return dataclasses.replace(task, underspecified=chosen)
 
 
-def experiment_runs(tasks: Sequence[Task], config: str) -> int:
-    """Return how often experiments run at most for one private row of each task, none skipped."""
-    total = 0
-    for task in tasks:
-        counts = [count_runs(task, item) for item in task.instances_of(config) if item.tables]
-        total += max(counts, default=0)
-    return total
-
-
 def _rows(
     task: Task,
     config: str,
     seed: int,
     earlier: Mapping[str, DatasetRow],
     sandbox: Sandbox,
-    progress: Progress,
 ) -> Iterator[DatasetRow]:
     """Yield the rows of one paper, until its combinations run out."""
     queue = _draw_queue(task, config, seed)
@@ -134,9 +123,8 @@ def _rows(
         row = earlier.get(name)
         if row is None or not _pop_current(task, queue, row):
             item = dataclasses.replace(queue.popleft(), instance_id=name)
-            row = _row(task, item, sandbox, progress)
+            row = _row(task, item, sandbox)
         if row:
-            progress.step("rows")
             yield row
             number += 1
 
@@ -187,7 +175,7 @@ def _is_current(task: Task, item: Altered, row: DatasetRow) -> bool:
     return same and row["paper_text"].startswith(new["paper_text"])
 
 
-def _row(task: Task, item: Altered, sandbox: Sandbox, progress: Progress) -> DatasetRow | None:
+def _row(task: Task, item: Altered, sandbox: Sandbox) -> DatasetRow | None:
     """Record an instance and return its row; None if its tables do not settle its open choices.
 
     Raises:
@@ -198,16 +186,9 @@ def _row(task: Task, item: Altered, sandbox: Sandbox, progress: Progress) -> Dat
     row = build_row(task, item, recording)
     for problem in choice_problems(row):
         raise InputError(str(problem))
-    if item.tables and not _settle_choices(task, item, recording.tables, sandbox, progress):
-        return None
+    if item.tables:
+        image = sandbox.prepare(task.image_tag)
+        proofs = table_errors(task, item, recording.tables, sandbox, image, every=False)
+        if any(proof.error for proof in proofs):  # other options give these tables, too
+            return None
     return row
-
-
-def _settle_choices(
-    task: Task, item: Altered, recorded: Tables, sandbox: Sandbox, progress: Progress
-) -> bool:
-    """Return whether the tables of an instance settle its open choices."""
-    finished = functools.partial(progress.step, "runs")
-    image = sandbox.prepare(task.image_tag)
-    proofs = table_errors(task, item, recorded, sandbox, image, finished=finished, every=False)
-    return not any(proof.error for proof in proofs)

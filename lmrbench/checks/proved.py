@@ -14,11 +14,9 @@ from pathlib import Path
 from lmrbench_data.base.archive import matching
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import write_atomically
-from lmrbench_data.base.paths import has_variants
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.rows import DatasetRow, content_sha256
 from lmrbench_data.tasks.choices import FOLDER as CHOICES
-from lmrbench_data.tasks.problems import Problem, Severity
 from lmrbench_data.tasks.task import Instance, Task
 
 FILE = "proved.json"
@@ -47,17 +45,6 @@ def unproved(tasks: Sequence[Task], rows: Sequence[DatasetRow] = ()) -> list[str
         except InputError:  # `dataset check` reports faulty recordings
             names += [item.instance_id for item in task.instances]
     return names
-
-
-def unproved_rows(rows: Sequence[DatasetRow], tasks: Sequence[Task], fix: str) -> list[Problem]:
-    """Return a warning for each instance of a build without a proof; `fix` is the command for it.
-
-    Tasks of an installed package give none: a proof covers variants, which a wheel does not have.
-    """
-    names = unproved([task for task in tasks if has_variants(task.folder.parent)], rows)
-    return [
-        Problem(name, "", f"not proved in Docker; run `{fix}`", Severity.WARNING) for name in names
-    ]
 
 
 def read_proofs(benchmark: Path) -> Mapping[str, str]:

@@ -152,7 +152,8 @@ def _function_problem(text: str, golden: FunctionNode, copies: dict[str, str], n
     """
     copies.setdefault(_normalised(golden), "the reference")
     try:
-        functions = _functions(textwrap.dedent(text))
+        nodes = ast.walk(parse(textwrap.dedent(text)))
+        functions = [node for node in nodes if isinstance(node, FunctionNode)]
     except InputError as error:
         return f"cannot be applied: {error}"
     goals = [function for function in functions if function.name == golden.name]
@@ -162,10 +163,6 @@ def _function_problem(text: str, golden: FunctionNode, copies: dict[str, str], n
     if original == name or len(functions) > 1:  # others may differ in their helpers
         return ""
     return f"has the same code as {original}; delete one of them"
-
-
-def _functions(source: str) -> list[FunctionNode]:
-    return [node for node in ast.walk(parse(source)) if isinstance(node, FunctionNode)]
 
 
 def _normalised(node: FunctionNode) -> str:

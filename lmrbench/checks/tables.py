@@ -210,7 +210,7 @@ class _Open:
         """Return the combinations that are not true, the nearest first; a sample of many."""
         others = all_combinations(self.sizes)
         others.remove(self.truth)
-        others.sort(key=self._distance)
+        others.sort(key=lambda chosen: sum(map(operator.ne, chosen, self.truth)))
         most = MAX_COMBINATIONS[self.instance.difficulty]
         if len(others) <= most:
             return others
@@ -227,9 +227,6 @@ class _Open:
             near += [chosen for chosen in first if chosen != self.truth and chosen not in near]
         return near
 
-    def _distance(self, chosen: Combination) -> int:
-        return sum(map(operator.ne, chosen, self.truth))
-
     def _changed(self, kind: str, files: Mapping[str, File]) -> Iterator[_Run]:
         """Yield the runs in which the function of a choice returns another result."""
         for choice in self.choices:
@@ -243,11 +240,6 @@ class _Open:
                     yield _Run(kind, name, {**files, choice.file: changed})
 
 
-def count_runs(task: Task, instance: Instance) -> int:
-    """Return how often `table_errors` runs the experiments."""
-    return 1 + len(_Open(task, instance).planned())
-
-
 def table_errors(
     task: Task,
     instance: Instance,
@@ -255,14 +247,12 @@ def table_errors(
     sandbox: Sandbox,
     image: str,
     *,
-    finished: Callable[[], None] = lambda: None,
     every: bool = True,
 ) -> Iterator[Proof]:
     """Make the tables of all combinations and outsiders; yield what they prove.
 
     Args:
         recorded: tables that the paper reports.
-        finished: called after each run of the experiments.
         every: also run the rest after a run that proves the tables ambiguous.
     """
     make = functools.partial(_make, task, instance, sandbox, image)
@@ -272,11 +262,9 @@ def table_errors(
     runs: dict[str, list[_Run]] = defaultdict(list)
     for run in make(planned):
         runs[run.kind].append(run)
-        finished()
         if not every and _is_ambiguous(run, recorded):
             break
     [threaded] = make(truth, threads=2)
-    finished()
     yield from _prove(runs, threaded, recorded)
     is_hard = instance.difficulty != EASY
     if is_hard:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -17,7 +16,6 @@ from lmrbench_data.base.splice import defines, splice_functions
 from lmrbench_data.tasks.problems import Problem, Severity
 from lmrbench_data.tasks.task import Instance, Task
 from lmrbench_evaluate.predictions.prediction import Prediction
-from lmrbench_evaluate.reports.text_table import Table
 from lmrbench_evaluate.verdict.verdict import Status, Verdict
 
 from .static import read_variant
@@ -157,14 +155,10 @@ def make_trials(task: Task, instance: Instance) -> Iterator[Trial]:
     if instance.configuration.is_altered:
         yield from _option_trials(task, instance)
     for kind in instance.configuration.variants:
-        yield from _variant_trials(task, instance, kind)
-
-
-def _variant_trials(task: Task, instance: Instance, kind: str) -> Iterator[Trial]:
-    for path in task.variants(instance, kind):
-        answer = variant_files(task, instance, path) if path.is_dir() else read_variant(path)
-        if answer:
-            yield _trial(instance, f"{kind}/{path.name}", answer, VARIANTS[kind])
+        for path in task.variants(instance, kind):
+            answer = variant_files(task, instance, path) if path.is_dir() else read_variant(path)
+            if answer:
+                yield _trial(instance, f"{kind}/{path.name}", answer, VARIANTS[kind])
 
 
 def _option_trials(task: Task, instance: Instance) -> Iterator[Trial]:
@@ -215,12 +209,3 @@ def _with_functions(text: str, goals: Sequence[str], file: Path) -> str:
     if not names:
         raise SourceError("defines none of the goal functions of its namesake")
     return splice_functions(text, names, source)
-
-
-def check_table(findings: Sequence[Finding]) -> Table:
-    """Count the trials and errors of each instance in findings that are sorted by instance."""
-    trials = Counter(finding.subject for finding in findings if finding.is_trial)
-    errors = Counter(finding.subject for finding in findings if finding.is_error)
-    subjects = dict.fromkeys(finding.subject for finding in findings)
-    rows = [[subject, str(trials[subject]), str(errors[subject])] for subject in subjects]
-    return ["instance", "trials", "errors"], rows

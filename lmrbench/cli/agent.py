@@ -1,7 +1,7 @@
 """`lmrbench agent`: run agents, write workspaces for them and collect their patches."""
 
 import itertools
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ import typer
 
 from lmrbench_data.base.text import plural
 from lmrbench_data.dataset.load import EMBEDDED, rows_by_config
-from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.dataset.rows import config_of
 
 from ..generation.settings import AgentSettings
 from .help import GroupedCommand
@@ -34,11 +34,8 @@ def workspace(
 
     Example: lmrbench agent workspace dpo-preference-loss work/dpo
     """
-    from lmrbench_evaluate.predictions.prediction import check_track
-
     from ..generation.workspace import write_workspace
 
-    check_track(track)
     row = chosen_row(instance, dataset)
     write_workspace(row, folder, track=track)
     command = _collect_command(folder, dataset)
@@ -72,7 +69,7 @@ def run(settings: AgentSettings, as_json: Json = False) -> None:
     with progress_bar("agents", kept=kept) as progress:
         summary = models.run_agent(**dict(settings), progress=progress)
     command = evaluate_command(answers, settings.config, settings.dataset)
-    counts = {"done now": summary.done, "no changes": summary.unchanged}
+    counts = {"done now": summary.done, "without changes": summary.unchanged}
     text = answers_text(answers, summary, "rows", command, counts)
     emit(answers_dict(answers, summary), as_json, *text)
     raise typer.Exit(exit_status(summary, "row", kept()))
@@ -115,24 +112,14 @@ def collect(
     added = f"{plural(len(answers), 'row')} added"
     if replaced:
         added += f" ({replaced} replaced)"
-    commands = _evaluate_commands(out, configs, instances, dataset)
+    config = config_of(rows[instances[0]])
+    command = evaluate_command(out, config, dataset)
     empty = sum(not answer["model_patch"] for answer in answers)
     emit(
         {"out": str(out), "rows": len(answers), "replaced": replaced, "empty": empty},
         as_json,
-        f"{out}: {added}; evaluate them with {commands}",
+        f"{out}: {added}; evaluate them with `{command}`",
     )
-
-
-def _evaluate_commands(
-    out: Path, configs: Mapping[str, Iterable[DatasetRow]], instances: Container[str], dataset: str
-) -> str:
-    """Return a command for each configuration that has one of the instances."""
-    commands = []
-    for config, rows in configs.items():
-        if any(row["instance_id"] in instances for row in rows):
-            commands.append(f"`{evaluate_command(out, config, dataset)}`")
-    return " and ".join(commands)
 
 
 def _print_remarks(folder: Path, answer: Mapping[str, Any]) -> None:

@@ -1,22 +1,20 @@
 """`lmrbench dataset`: start a benchmark, record and check its tasks; build and publish datasets."""
 
 import itertools
-import math
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.hub_client import open_hub
 from lmrbench_data.base.paths import benchmark_folder, benchmark_option
 from lmrbench_data.base.text import join_names, plural
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import CONFIGS, dataset_sha256, recordings_sha256
 from lmrbench_data.tasks.drafts import new_benchmark
-from lmrbench_data.tasks.experiments import DIFFICULTIES
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.problems import Problem, problem_lines
 from lmrbench_data.tasks.task import Task
@@ -38,11 +36,6 @@ from .output import Json, emit, print_err, print_out, progress_bar
 if TYPE_CHECKING:
     from lmrbench_data.dataset.publish import PushPlan
 
-    from ..checks.static import ReferenceLines
-
-#: Seconds of one run of a paper's experiments on an idle machine, on average, with the start of its
-#: sandbox.
-SECONDS_PER_RUN = 4.0
 
 app = typer.Typer(help="Record, check, build and publish the dataset.", no_args_is_help=True)
 
@@ -87,17 +80,14 @@ def build(
     configs, drafts = _build_configs(benchmark)
     write_dataset(itertools.chain.from_iterable(built.rows for built in configs), out, facts)
     built = [config for config in configs if config.rows]
-    problems = _unproved_rows(built, benchmark)
     listed = [config.as_dict() for config in built]
-    warnings = [problem.as_dict() for problem in (*drafts, *problems)]
+    warnings = [problem.as_dict() for problem in drafts]
     emit(
         {"folder": str(out), **listed[0], "configs": listed, "problems": warnings},
         as_json,
         *(f"{out}: {config}" for config in built),
         f"load it with lmr.load({str(out)!r})",
     )
-    for line in problem_lines(problems, limit=3):
-        print_err(line)
 
 
 class _Built(NamedTuple):
@@ -121,17 +111,6 @@ class _Built(NamedTuple):
         return f"{self.config}: {plural(len(self.rows), 'row')}, {hashes}"
 
 
-def _unproved_rows(built: list[_Built], benchmark: Path | None) -> list[Problem]:
-    from ..checks.proved import unproved_rows
-
-    option = benchmark_option(benchmark or benchmark_folder())
-    problems: list[Problem] = []
-    for config, tasks, rows in built:
-        check = f"lmrbench dataset check{option} --config {config} --sandbox docker"
-        problems += unproved_rows(rows, tasks, check)
-    return problems
-
-
 def _build_configs(benchmark: Path | None) -> tuple[list[_Built], list[Problem]]:
     """Return all configurations, and a warning for each draft that is left out.
 
@@ -140,27 +119,21 @@ def _build_configs(benchmark: Path | None) -> tuple[list[_Built], list[Problem]]
     """
     from lmrbench_data.dataset.build import build_rows
 
-    from ..checks.static import ReferenceLines
+    from ..checks.static import ReferenceLines, leaks
 
     finished, drafts = tasks_and_drafts(None, benchmark)
     names = [task.name for task in finished]
     references = {task.name: ReferenceLines.of([task]) for task in finished}
     tasks = {config: load_tasks(names, benchmark, config) for config in CONFIGS}
     for task in itertools.chain.from_iterable(tasks.values()):
-        _refuse_leaks(task, references[task.name])
+        for instance in task.instances:
+            for problem in leaks(task, instance, references[task.name]):
+                raise InputError(str(problem).removeprefix("error: "))
     with progress_bar("building") as progress:
         built = [
             _Built(config, chosen, build_rows(chosen, progress)) for config, chosen in tasks.items()
         ]
     return built, drafts
-
-
-def _refuse_leaks(task: Task, references: "ReferenceLines") -> None:
-    from ..checks.static import leaks
-
-    for instance in task.instances:
-        for problem in leaks(task, instance, references):
-            raise InputError(str(problem).removeprefix("error: "))
 
 
 @app.command()
@@ -228,7 +201,6 @@ def check(
     Example: lmrbench dataset check 01-dpo --sandbox docker
     """
     from ..checks.check import check_tasks
-    from ..checks.trials import check_table
 
     tasks, _ = tasks_and_drafts(names, benchmark, config)
     total = sum(len(task.instances) for task in tasks)
@@ -253,11 +225,12 @@ def check(
         )
         findings = sorted(checked)
     errors = [finding for finding in findings if finding.is_error]
+    trials = plural(sum(finding.is_trial for finding in findings), "trial")
     emit(
         [finding.as_dict() for finding in findings],
         as_json,
         *problem_lines(findings if verbose else errors),
-        ("", check_table(findings)),
+        f"{trials}, {plural(len(errors), 'error')}",
     )
     if errors:
         raise typer.Exit(1)
@@ -268,11 +241,11 @@ def private(
     out: Annotated[Path, typer.Argument(help="Folder to write.")],
     seed: Annotated[int, typer.Option("--seed", help="Seed of the draw; keep it secret.", min=0)],
     config: Annotated[
-        str, typer.Option("--config", help="counterfactual or underspecified.")
+        Literal["counterfactual", "underspecified"], typer.Option("--config", help="Kind of rows.")
     ] = "counterfactual",
     names: TaskNames = None,
     difficulty: Annotated[
-        str, typer.Option(help="Of underspecified papers: easy, hard, silent or all.")
+        Literal["easy", "hard", "silent", "all"], typer.Option(help="Of underspecified papers.")
     ] = "all",
     per_paper: Annotated[
         int, typer.Option("--per-paper", help="Rows per paper.", min=1, max=100)
@@ -292,25 +265,9 @@ def private(
 
     Example: lmrbench dataset private held-out --config underspecified --seed 4711 --sandbox docker
     """
-    from ..checks.private_sets import experiment_runs, make_private_set
+    from ..checks.private_sets import make_private_set
 
-    if config not in ("counterfactual", "underspecified"):
-        raise ArgumentError(
-            "config", f"{config!r} has no private sets; must be counterfactual or underspecified"
-        )
-    if difficulty not in (*DIFFICULTIES, "all"):
-        raise ArgumentError(
-            "difficulty", f"must be {', '.join(DIFFICULTIES)} or all, not {difficulty!r}"
-        )
     tasks = _tasks_to_draw(names, benchmark, config, difficulty)
-    runs = per_paper * experiment_runs(tasks, config)
-    if runs:
-        # One worker works on a paper.
-        minutes = math.ceil(runs * SECONDS_PER_RUN / min(workers, len(tasks)) / 60)
-        print_err(
-            f"up to {runs} runs of experiments, about {minutes} min on an idle machine, and as "
-            "many more for each combination that is skipped; a stopped command can be run again"
-        )
     kept = f"rows that were finished are in {out}"
     with (
         open_sandbox(sandbox, benchmark) as place,

@@ -3,12 +3,12 @@
 import re
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lmrbench_data.base import proportions
 from lmrbench_data.base.settings import option
-from lmrbench_data.base.text import plural
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.runs.settings import JudgeSettings, RunSettings
 
@@ -19,11 +19,9 @@ from .output import Json, emit, progress_bar
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lmrbench_evaluate.judge.asking import JudgeSummary
     from lmrbench_evaluate.judge.judgement_log import Judge
     from lmrbench_evaluate.reports.scores import Scores
 
-    from ..api.run import Run
     from ..checks.calibration import Calibration
     from .outcomes import Part
 
@@ -77,26 +75,17 @@ def judge(settings: JudgeSettings, as_json: Json = False) -> None:
         run = ask_judge(**dict(settings), progress=progress)
     done = run.judging
     assert done is not None
-    scores = _judged_scores(run, done)
-    result = _judging_dict(settings.run, done, scores)
-    tables = _score_tables(done.judge, settings.votes, scores)
-    emit(result, as_json, *tables, *asking_lines(done), f"judgements: {log}")
-    raise typer.Exit(asking_status(done))
-
-
-def _judged_scores(run: "Run", done: "JudgeSummary") -> "Scores":
-    if done.asked or done.kept or done.identical or done.not_judged:
-        return run.report(done.judge.model).scores
-    return []
-
-
-def _judging_dict(run: Path, done: "JudgeSummary", scores: "Scores") -> dict[str, Any]:
-    return {
-        "run": str(run),
+    has_replies = done.asked or done.kept or done.identical or done.not_judged
+    scores = run.report(done.judge.model).scores if has_replies else []
+    result = {
+        "run": str(settings.run),
         "judge_model": done.judge.model,
         **asking_dict(done),
         "models": [{**score.names, **score.overall.judge_dict()} for score in scores],
     }
+    tables = _score_tables(done.judge, settings.votes, scores)
+    emit(result, as_json, *tables, *asking_lines(done), f"judgements: {log}")
+    raise typer.Exit(asking_status(done))
 
 
 def _score_tables(judge: "Judge", votes: int, scores: "Scores") -> "Iterator[Part]":
@@ -127,7 +116,7 @@ def _calibrate() -> None:
 def variants(
     settings: JudgeSettings,
     track: Annotated[
-        str, typer.Option(help="Track in which to judge the variants: paper or contract.")
+        proportions.Track, typer.Option(help="Track in which to judge the variants.")
     ] = "paper",
     each: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of variants per kind and instance.")
@@ -175,9 +164,9 @@ def _calibration_folder(model: str, track: str) -> Path:
 
 def _calibration_text(calibration: "Calibration") -> "Iterator[Part]":
     judge = calibration.judge
-    count = plural(calibration.measures["as expected"].whole, "variant")
-    prompt = f"{judge.model} (prompt {judge.prompt_version})"
-    yield f"{prompt} on {count}, {calibration.track} track"
-    yield from calibration.tables()
+    share = calibration.expected(*calibration.judged)
+    yield f"{judge.model} (prompt {judge.prompt_version}), {calibration.track} track"
+    yield "By kind of variant", calibration.table()
+    yield f"as expected: {share.fraction}, 95% {share.bounds}"
     for reason, number in sorted(calibration.left_out.items()):
         yield f"left out: {number} ({reason})"

@@ -166,8 +166,7 @@ def _checked_run(
     run.
 
     Raises:
-        ArgumentError: the folder holds something else; the message says how the answers so far can
-            be used.
+        ArgumentError: the folder holds something else.
     """
     from lmrbench_evaluate.runs.evaluation import check_run
     from lmrbench_evaluate.runs.folder import RunFolder
@@ -186,14 +185,7 @@ def _checked_run(
         config=settings.config,
         instances=instances,
     )
-    try:
-        check_run(chosen, rows, place, settings.out)
-    except ArgumentError as error:
-        if error.argument != "out" or not settings.out.exists():
-            raise
-        command = evaluate_command(settings.out, settings.config, settings.dataset)
-        kept = f"the answers in {settings.out} are kept: `{command} --out NEW` evaluates them"
-        raise ArgumentError("out", f"{error.problem}; {kept}") from None
+    check_run(chosen, rows, place, settings.out)
     return chosen
 
 
@@ -211,7 +203,7 @@ def _text(
     command = evaluate_command(settings.out, settings.config, settings.dataset)
     if folder:
         command += f" --out {folder}"
-    counts = {"asked now": summary.asked, "unusable answers": summary.unusable}
+    counts = {"asked now": summary.asked, "unusable": summary.unusable}
     parts = answers_text(settings.out, summary, "answers", command, counts)
     if summary.cut:
         cut = plural(summary.cut, "answer was", "answers were")

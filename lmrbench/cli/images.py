@@ -1,52 +1,25 @@
 """`lmrbench images` and `doctor`: the Docker images of environments, and checks of the machine."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from lmrbench_data.base.errors import InfraError
-from lmrbench_data.tasks.environments import choose_environments, load_environments
+from lmrbench_data.tasks.environments import choose_environments
 from lmrbench_evaluate.sandbox.docker_client import connect
-from lmrbench_evaluate.sandbox.images import build_image, image_id
+from lmrbench_evaluate.sandbox.images import build_image
 
 from ..doctor import DoctorSettings, Finding, examine
 from .options import BenchmarkFolder, options
 from .output import Json, emit, print_err, print_rich
 
-app = typer.Typer(help="List and build the Docker images of environments.", no_args_is_help=True)
+app = typer.Typer(help="Build the Docker images of environments.", no_args_is_help=True)
 
 Names = Annotated[list[str] | None, typer.Argument(help="Environments (default: all).")]
 
 
-@app.command("list")
-def list_images(benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
-    """List the environments and their images.
-
-    Shows the content-hashed tag, the size on disk and whether the image is present.
-
-    Example: lmrbench images list
-    """
-    try:
-        api = connect()
-    except InfraError as error:
-        print_err(f"warning: {error}")
-        api = None
-    rows: list[dict[str, Any]] = []
-    cells = []
-    for environment in load_environments(benchmark).values():
-        identity = image_id(api, environment.tag) if api else None
-        row = {
-            "environment": environment.name,
-            "tag": environment.tag,
-            "disk_mb": environment.disk_mb,
-            "image_id": identity,
-            "description": environment.description,
-        }
-        rows.append(row)
-        disk = f"{environment.disk_mb} MB"
-        here = "yes" if identity else "no"
-        cells.append([environment.name, environment.tag, disk, here, environment.description])
-    emit(rows, as_json, ("", (["environment", "tag", "disk", "here", "description"], cells)))
+@app.callback()
+def _images() -> None:
+    """Keep the name of the only command."""
 
 
 @app.command()

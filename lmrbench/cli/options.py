@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_origin
 import typer
 from pydantic.fields import FieldInfo
 
+from lmrbench_data.base import proportions
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.settings import Settings
 from lmrbench_data.dataset.load import load_rows, rows_by_config
@@ -159,7 +160,7 @@ def _as_repeatable(help: str) -> str:
     return f"{help[:-1]} (repeatable)."
 
 
-Track = Annotated[str, option_of(PromptSettings, "track")]
+Track = Annotated[proportions.Track, option_of(PromptSettings, "track")]
 DatasetSpec = Annotated[str, option_of(PromptSettings, "dataset")]
 MovedDataset = Annotated[str | None, option_of(JudgeSettings, "dataset")]
 Workers = Annotated[int, option_of(RunSettings, "workers", help="Number of parallel sandboxes.")]

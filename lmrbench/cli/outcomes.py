@@ -81,19 +81,15 @@ def answers_text(
     Args:
         counts: number by name; the first is that of this call.
     """
-    parts: list[Part] = [("", ([what, "number"], _answer_rows(summary, counts)))]
-    has_answers = summary.kept or next(iter(counts.values()))
-    if has_answers:
+    numbers = ", ".join(f"{number} {name}" for name, number in counts.items())
+    tokens = f"{summary.input_tokens:,} in, {summary.output_tokens:,} out"
+    parts: list[Part] = [
+        f"{what}: {numbers}; {summary.kept} from earlier calls",
+        f"tokens: {tokens}   cost: {summary.cost}",
+    ]
+    if summary.kept or next(iter(counts.values())):
         parts.append(f"predictions: {out}; evaluate them with `{command}`")
     return parts
-
-
-def _answer_rows(summary: "AnswerSummary", counts: Mapping[str, int]) -> list[list[str]]:
-    rows = [[name, str(number)] for name, number in counts.items()]
-    rows.insert(1, ["from earlier calls", str(summary.kept)])
-    rows.append(["tokens in, out", f"{summary.input_tokens:,}, {summary.output_tokens:,}"])
-    rows.append(["cost", summary.cost])
-    return rows
 
 
 def kept_in(file: Path, nouns: str) -> str:

@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import signal
-import string
 import sys
 import time
 from collections import Counter
@@ -25,6 +24,7 @@ from .flags import with_flags
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as RichProgress
+    from rich.table import Column
 
 #: Width of a table in a file or a pipe, where nothing is wrapped.
 PIPE_WIDTH = 1000
@@ -62,114 +62,61 @@ def print_err(line: str) -> None:
         print(visible(line), file=sys.stderr, flush=True)
 
 
-class _Column:
-    """A column of a table in a terminal: numbers stay whole; names, prose and headings fold."""
-
-    def __init__(self, cells: Sequence[str], *, is_first: bool) -> None:
-        from rich.cells import cell_len
-        from rich.text import Text
-
-        heading, *contents = map(visible, cells)
-        widest = max(map(cell_len, contents), default=1)
-        is_short = widest <= NUMBER_WIDTH and not is_first
-        self.heading = Text(heading)
-        self.cells = [Text(content) for content in contents]
-        self.width = max(cell_len(heading), widest)
-        self.is_number = is_short and all(map(_starts_number, contents))
-        #: The narrowest that it may become.
-        self.least = min(self.width, FOLD_WIDTH)
-        if self.is_number:
-            self.least = max(widest, _least_heading(heading))
-
-
-def _starts_number(cell: str) -> bool:
-    return cell[:1] in {*string.digits, "-", "+"}
-
-
-def _least_heading(heading: str) -> int:
-    """Return the width of a heading that folds between its words."""
+def _print_table(title: str, table: Table) -> None:
+    """Print a table, or a list of its rows where the numbers lack room."""
+    from rich.box import SIMPLE_HEAD
     from rich.cells import cell_len
+    from rich.table import Table as RichTable
 
-    longest = max(map(cell_len, heading.split()), default=1)
-    return min(longest, FOLD_WIDTH)
+    header, *rows = [list(map(visible, row)) for row in (table[0], *table[1])]
+    cells = list(zip(header, *rows, strict=True))
+    room = _console().width
+    widths = [max(map(cell_len, column)) for column in cells]
+    is_narrow = _table_width(widths) > room
+    columns = [_column(*column, is_narrow=is_narrow) for column in cells]
+    least = [column.min_width or 0 for column in columns]
+    if _table_width(least) > room:
+        _print_list(title, header, rows)
+        return
+    columns[0].no_wrap = _table_width([widths[0], *least[1:]]) <= room
+    shown = RichTable(*columns, title=title or None, title_justify="left", box=SIMPLE_HEAD)
+    for row in rows:
+        shown.add_row(*row)
+    print_rich(shown)
 
 
 def _table_width(widths: Iterable[int]) -> int:
     return 1 + sum(width + 3 for width in widths)
 
 
-def _least_width(columns: Iterable[_Column]) -> int:
-    return _table_width(column.least for column in columns)
+def _column(heading: str, *cells: str, is_narrow: bool) -> "Column":
+    """Return a column of a table: numbers stay whole; names, prose and headings fold."""
+    from rich.cells import cell_len
+    from rich.table import Column
+
+    widest = max(map(cell_len, cells), default=1)
+    if widest > NUMBER_WIDTH or any(cell[:1] not in "+-0123456789" for cell in cells):
+        least = min(FOLD_WIDTH, max(widest, cell_len(heading)))
+        return Column(heading, overflow="fold", min_width=least)
+    words = max(map(cell_len, heading.split()), default=1)
+    least = max(widest, min(FOLD_WIDTH, words))
+    width = least if is_narrow else None
+    return Column(heading, justify="right", overflow="fold", min_width=least, width=width)
 
 
-def _count_names(columns: Sequence[_Column], room: int) -> int:
-    """Return how many of the first columns name a row: all before the first number, if they fit."""
-    for place, column in enumerate(columns):
-        if column.is_number:
-            fit = _least_width(columns[: place + 1]) <= room
-            return place if fit else 1
-    return 1
+def _print_list(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a line for each cell, behind its heading."""
+    from rich.text import Text
+
+    lines = [title]
+    for row in rows:
+        lines += ["", *map(": ".join, zip(header, row, strict=True))]
+    print_rich(Text("\n".join(lines) + "\n", overflow="fold"))
 
 
-def _print_table(title: str, table: Table) -> None:
-    """Print a table; contents are never read as markup.
-
-    Columns without room follow in another table, in which the names are repeated.
-    """
-    header, rows = table
-    columns: list[_Column] = []
-    for cells in zip(header, *rows, strict=True):
-        columns.append(_Column(cells, is_first=not columns))
-    room = _console().width
-    names = _count_names(columns, room)
-    while columns:
-        fitting = _count_fitting(columns, names, room)
-        _print_columns(title, columns[:fitting], room)
-        rest = columns[fitting:]
-        columns = columns[:names] + rest if rest else []
-        title = ""
-
-
-def _count_fitting(columns: Sequence[_Column], names: int, room: int) -> int:
-    """Return how many of the first columns fit: the names of a row, and at least one more."""
-    fitting = names + 1
-    while fitting < len(columns) and _least_width(columns[: fitting + 1]) <= room:
-        fitting += 1
-    return fitting
-
-
-def _is_first_whole(columns: Sequence[_Column], room: int) -> bool:
-    first, *others = columns
-    return _table_width([first.width, *(column.least for column in others)]) <= room
-
-
-def _print_columns(title: str, columns: Sequence[_Column], room: int) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table as RichTable
-
-    is_first_whole = _is_first_whole(columns, room)
-    width = _table_width(column.width for column in columns)
-    is_narrow = width > room
-    shown = RichTable(title=title or None, title_justify="left", box=SIMPLE_HEAD)
-    for column in columns:
-        has_least_width = is_narrow and column.is_number
-        is_whole = is_first_whole and column is columns[0]
-        shown.add_column(
-            column.heading,
-            justify="right" if column.is_number else "left",
-            overflow="fold",
-            width=column.least if has_least_width else None,
-            no_wrap=is_whole,
-        )
-    for row in zip(*(column.cells for column in columns), strict=True):
-        shown.add_row(*row)
-    print_rich(shown, least_width=_least_width(columns))
-
-
-def print_rich(item: Any, least_width: int = 0) -> None:
-    """Print a renderable of rich; a terminal narrower than `least_width` wraps its lines."""
+def print_rich(item: Any) -> None:
+    """Print a renderable of rich; a string in it is never markup."""
     terminal = _console()
-    terminal.width = max(terminal.width, least_width)
     with terminal.capture() as capture:
         terminal.print(item)
     _write("".join(f"{line.rstrip()}\n" for line in split_text(capture.get())))
@@ -178,10 +125,11 @@ def print_rich(item: Any, least_width: int = 0) -> None:
 def _console() -> "Console":
     from rich.console import Console
 
+    plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
     if not sys.stdout.isatty():
-        return Console(width=PIPE_WIDTH, color_system=None, highlight=False)
+        return Console(width=PIPE_WIDTH, color_system=None, **plain)
     # rich itself keeps bold and italics where NO_COLOR is set.
-    return Console(color_system=None if os.environ.get("NO_COLOR") else "auto", highlight=False)
+    return Console(color_system=None if os.environ.get("NO_COLOR") else "auto", **plain)
 
 
 def _write(text: str) -> None:

@@ -1,7 +1,5 @@
 """`lmrbench report`, `merge` and `show`: compare runs, combine shares of one, explain an answer."""
 
-import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,15 +7,14 @@ import typer
 
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.hub_client import open_hub
-from lmrbench_data.base.text import plural
+from lmrbench_data.base.templates import environment
+from lmrbench_data.base.text import fenced, plural
 
 from .options import DATASET, JudgeModel, Labels
 from .outcomes import report_text
 from .output import Json, emit, only_runs, print_err
 
 if TYPE_CHECKING:
-    from lmrbench_evaluate.judge.judgement_log import Judgement
-    from lmrbench_evaluate.reports.answer_diff import DiffLine
     from lmrbench_evaluate.reports.answers import Chosen
 
     from .outcomes import Part
@@ -57,7 +54,7 @@ def report(
 
     An exact paired test compares each pair of models, within a run or across runs. --labels adds
     the agreement between the judge and human labels. An .html page shows all answers; figures are
-    SVG and PDF, their tables LaTeX and CSV. --eval-results writes one YAML file for each model,
+    SVG and PDF, their tables LaTeX. --eval-results writes one YAML file for each model,
     for the folder .eval_results/ of its repository; the run must be complete and made in Docker.
 
     Example: lmrbench report runs/a runs/b --out report.html
@@ -113,15 +110,6 @@ def merge(
         raise typer.Exit(3)
 
 
-#: Meanings of the outcomes that reach a level, and of those that were not graded.
-_MEANINGS = {
-    "robust": " (every case passed)",
-    "reproduced": " (reproduced, not robust: every core case passed)",
-    "missing": "",
-    "infra_error": "",
-}
-
-
 def show(
     run: Annotated[Path, typer.Argument(help="Run folder.", metavar="RUN")],
     instance: Annotated[
@@ -174,49 +162,10 @@ def show(
 
 def _markdown(chosen: "Chosen") -> str:
     """Return the text about an answer."""
-    import jinja2
-
     from lmrbench_evaluate.reports.score_tables import words
     from lmrbench_evaluate.reports.spending import in_words
 
-    names = words([chosen.score])
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
+    templates = environment(Path(__file__).parent, in_words=in_words, block=fenced, plural=plural)
+    return templates.get_template("show.md.j2").render(
+        chosen=chosen, score=chosen.score, answer=chosen.answer, words=words([chosen.score])
     )
-    environment.filters |= {
-        "in_words": in_words,
-        "block": _block,
-        "plural": plural,
-        "word": lambda outcome: names.get(outcome, outcome),
-        "difference": _difference,
-    }
-    passed = [outcome for _, outcome in chosen.samples if outcome in ("robust", "reproduced")]
-    return environment.get_template("show.md.j2").render(
-        chosen=chosen,
-        score=chosen.score,
-        answer=chosen.answer,
-        meanings=_MEANINGS,
-        passed=len(passed),
-        reasons=_reasons(chosen.answer.judgement),
-    )
-
-
-def _reasons(judgement: "Judgement | None") -> str:
-    if judgement is None:
-        return ""
-    lines = [f"- {line}" for line in judgement.rationale]
-    return "\n".join(filter(None, [judgement.algorithm, judgement.implementation, *lines]))
-
-
-def _difference(lines: "Iterable[DiffLine]") -> str:
-    signs = {"add": "+", "del": "-", "hunk": "@"}
-    return "\n".join(f"{signs.get(line.kind, ' ')} {line.text}" for line in lines)
-
-
-def _block(text: str, language: str = "") -> str:
-    """Return text as a block of code, whose fence is longer than any in the text."""
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    return f"{fence}{language}\n{text}\n{fence}"

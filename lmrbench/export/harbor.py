@@ -22,13 +22,14 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.jobs import Progress
+from lmrbench_data.base.templates import environment
 from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.load import load_rows, rows_by_config
 from lmrbench_data.dataset.rows import DatasetRow, check_contracts, choose_rows, golden_files_of
@@ -45,9 +46,6 @@ from .verifier import ROW, row_bytes
 
 #: Folder of the workspace in the container.
 WORKDIR = "/app"
-_ORG = "lmr-bench"
-_SCHEMA_VERSION = "1.4"
-_BUILD_S = 3600
 #: Memory beside that of tested code, for the harness or for an agent that runs inside.
 _MORE_MEMORY_MB = 1024
 #: The earliest time that a zip can state.
@@ -163,7 +161,7 @@ def harbor_task(
     top = f"<!-- {row['canary']} -->\n\nYour workspace is `{WORKDIR}`.\n\n"
     instruction = top.encode() + workspace[TASK].data
     files = {
-        "task.toml": _file(_toml(_task(row, track, network))),
+        "task.toml": _file(_toml(row, track, network)),
         "instruction.md": File(instruction),
         "environment/Dockerfile": _file(_ENVIRONMENT.format(image=image)),
         "tests/Dockerfile": _file(_TESTS.format(image=image)),
@@ -183,62 +181,27 @@ def _file(text: str, *, executable: bool = False) -> File:
     return File(text.encode(), executable)
 
 
-def _task(row: DatasetRow, track: str, network: str) -> dict[str, Any]:
-    """Return the content of task.toml."""
+def _toml(row: DatasetRow, track: str, network: str) -> str:
+    """Return task.toml."""
+    templates = environment(Path(__file__).parent, q=_quoted)
     tests = row["tests"]
-    config = configuration_of(row).name
-    policy = {"network_mode": "public" if network == "public" else "no-network"}
-    # Hosts that a run opens to install an agent are then closed to the agent and the verifier.
-    phase = {} if network == "public" else policy
-    return {
-        "schema_version": _SCHEMA_VERSION,
-        "artifacts": [f"{WORKDIR}/{REPO}"],
-        "task": {
-            "name": f"{_ORG}/{row['instance_id']}",
-            "version": row["benchmark_version"],
-            "description": f"Reproduce {row['paper_title']} ({config})",
-            "keywords": [_ORG, config, row["category"]],
-        },
-        "metadata": {
-            "config": config,
-            "track": track,
-            "category": row["category"],
-            "paper_title": row["paper_title"],
-            "license": row["license"],
-            "canary": row["canary"],
-            **{name: row[name] for name in ("cpu_budget_s", "difficulty") if name in row},
-            "row_sha256": row["row_sha256"],
-            "harness_version": __version__,
-            "runner_sha256": runner_sha256(),
-        },
-        "environment": {
-            "build_timeout_sec": _BUILD_S,
-            "workdir": WORKDIR,
-            "cpus": 1,
-            "memory_mb": tests["memory_mb"] + _MORE_MEMORY_MB,
-            **policy,
-        },
-        "agent": {"timeout_sec": AgentSettings.model_fields["timeout_s"].default, **phase},
+    return templates.get_template("task.toml.j2").render(
+        row=row,
+        config=configuration_of(row).name,
+        track=track,
+        harness_version=__version__,
+        runner_sha256=runner_sha256(),
+        memory_mb=tests["memory_mb"] + _MORE_MEMORY_MB,
+        network_mode="public" if network == "public" else "no-network",
+        agent_s=AgentSettings.model_fields["timeout_s"].default,
         # Our own limits end a run first. An overloaded machine gets a second try.
-        "verifier": {
-            "timeout_sec": 2 * (START_S + wall_limit(tests["timeout_s"])),
-            "environment_mode": "separate",
-            **phase,
-        },
-    }
+        verifier_s=2 * (START_S + wall_limit(tests["timeout_s"])),
+    )
 
 
-def _toml(values: Mapping[str, Any]) -> str:
-    """Return values as TOML, tables last; its strings, numbers and lists are those of JSON."""
-    lines = []
-    tables = []
-    for name, value in values.items():
-        if isinstance(value, dict):
-            tables.append(f"\n[{name}]\n{_toml(value)}")
-        else:
-            text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-            lines.append(f"{name} = {text}\n")
-    return "".join([*lines, *tables])
+def _quoted(text: str) -> str:
+    """Return a string as TOML."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 @functools.cache

@@ -29,7 +29,7 @@ from lmrbench_data.loader import read_archive
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from lmrbench_evaluate.verdict.choices import PUBLISHED, STATED, counted_choices
-from lmrbench_evaluate.verdict.evaluator import evaluate_repository
+from lmrbench_evaluate.verdict.evaluator import evaluate_repository, result_columns
 from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
 
 from ..generation.answer_patch import TooMuchError, read_folder
@@ -106,10 +106,9 @@ def rewards(row: DatasetRow, verdict: Verdict) -> dict[str, float]:
     choices that say something: those that implement the option that the row's paper states or
     shows, and those that implement the published one instead.
     """
-    core = [case.status is Status.PASSED for case in verdict.cases if case.core]
     numbers = {
         "reward": float(verdict.core_status is Status.PASSED),
-        "core_cases": _share(sum(core), len(core)),
+        "core_cases": verdict.core_share,
     }
     configuration = configuration_of(row)
     if configuration.has_contract:
@@ -133,24 +132,8 @@ def _share(hits: int, total: int) -> float:
 
 def verdict_facts(row: DatasetRow, verdict: Verdict) -> dict[str, Any]:
     """Return the whole verdict, with the keys of a row of results.jsonl."""
-    facts: dict[str, Any] = {
-        "instance_id": row["instance_id"],
-        "row_sha256": row["row_sha256"],
-        "status": str(verdict.status),
-        "core_status": str(verdict.core_status),
-        "detail": verdict.detail,
-        "cases": [case.as_row() for case in verdict.cases],
-        "cpu_s": verdict.cpu_s,
-        "duration_s": verdict.duration_s,
-        "log": verdict.log,
-    }
-    if configuration_of(row).is_method:
-        declared = row["tests"]["cases"]
-        facts["functions"] = verdict.functions(declared)
-        facts["experiments"] = verdict.experiments(declared)
-    if verdict.choices:
-        facts["choices"] = list(verdict.choices)
-    return facts
+    names = {"instance_id": row["instance_id"], "row_sha256": row["row_sha256"]}
+    return {**names, **result_columns(verdict, row), "log": verdict.log}
 
 
 @contextlib.contextmanager

@@ -13,7 +13,6 @@ import contextlib
 import functools
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +21,8 @@ from typing import Any
 from lmrbench_data.base.configurations import CONFIGURATIONS, configuration_of
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.proportions import CONTRACT
+from lmrbench_data.base.templates import environment
+from lmrbench_data.base.text import fenced
 from lmrbench_data.chat.client import CHARACTERS_PER_TOKEN, Message
 from lmrbench_data.dataset.rows import DatasetRow, contract_of, goals_of
 from lmrbench_data.loader import FUNCTION, File, read_archive
@@ -29,6 +30,7 @@ from lmrbench_data.tasks.environments import versions_in
 
 from .workspace import missing_parts
 
+_HERE = Path(__file__).resolve().parent
 #: Setting → (is the goal file shown, which other code is shown).
 SETTINGS: dict[str, tuple[bool, str]] = {
     "standard": (True, "related"),
@@ -87,7 +89,7 @@ def prompt_version(config: str = FUNCTION) -> str:
 
 
 def _read(template: str) -> str:
-    return (Path(__file__).resolve().parent / template).read_text(encoding="utf-8")
+    return (_HERE / template).read_text(encoding="utf-8")
 
 
 def build_prompt(
@@ -169,8 +171,12 @@ def _without_paper(parts: Parts) -> Iterator[Parts]:
 
 def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
     sections = _sections(configuration_of(row).prompt)
+    texts = dict(parts.goals)
+    goals = [
+        (path, names, _block(path, texts.get(path, ""))) for path, names in goals_of(row).items()
+    ]
     user = sections["user"].render(
-        goals=_goals(row, dict(parts.goals)),
+        goals=goals,
         shows_goals=bool(parts.goals),
         paper_title=row["paper_title"],
         paper=parts.paper,
@@ -179,36 +185,23 @@ def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
         versions=versions_in(row["docker_image"]),
         heading=HEADINGS[SETTINGS[setting][1]],
         missing_parts=missing_parts(row),
-        code=[(f"`{name}`", _fenced(text, name)) for name, text in parts.code],
+        code=[(f"`{name}`", _block(name, text)) for name, text in parts.code],
     )
     system = {"role": "system", "content": sections["system"].render()}
     messages = (system, {"role": "user", "content": user.strip()})
     return Prompt(messages, parts.cut, can_be_cut=bool(parts.code or parts.paper))
 
 
-def _goals(row: DatasetRow, texts: Mapping[str, str]) -> list[tuple[str, list[str], str]]:
-    """Return path, functions and fenced text of each goal file."""
-    goals = []
-    for path, functions in goals_of(row).items():
-        goals.append((path, functions, _fenced(texts.get(path, ""), path)))
-    return goals
-
-
-def _fenced(text: str, name: str) -> str:
-    """Return a file in a fence that its content cannot close."""
-    fence = "```"
-    while re.search(rf"^\s*{fence}", text, re.MULTILINE):
-        fence += "`"
-    language = "python" if name.endswith(".py") else ""
-    return f"{fence}{language}\n{text}\n{fence}"
+def _block(name: str, text: str) -> str:
+    return fenced(text, "python" if name.endswith(".py") else "")
 
 
 @functools.cache
 def _sections(template: str) -> dict[str, Any]:
     """Return the parts of a template by name: system, user."""
-    import jinja2
-
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True)
     system, user = _read(template).removeprefix("# system\n").split("\n# user\n")
-    texts = {"system": system, "user": user}
-    return {name: environment.from_string(text.strip()) for name, text in texts.items()}
+    templates = environment(_HERE)
+    return {
+        "system": templates.from_string(system.strip()),
+        "user": templates.from_string(user.strip()),
+    }

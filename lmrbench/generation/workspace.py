@@ -15,13 +15,13 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import read_regular, write_atomically
 from lmrbench_data.base.git import run_git
 from lmrbench_data.base.proportions import CONTRACT
+from lmrbench_data.base.templates import environment
 from lmrbench_data.dataset.masked import lacks_helpers, other_masked_functions
 from lmrbench_data.dataset.rows import DatasetRow, contract_of
 from lmrbench_data.loader import File, read_archive, unpack
@@ -93,15 +93,8 @@ def _commit(repo: Path, message: str) -> None:
 
 def task_text(row: DatasetRow, track: str, *, has_git: bool, has_network: bool = False) -> str:
     """Return the text of TASK.md."""
-    import jinja2
-
-    template: Any = jinja2.Template(
-        Path(__file__).with_name("task.md.j2").read_text(encoding="utf-8"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return template.render(  # type: ignore[no-any-return]
+    template = environment(Path(__file__).parent).get_template("task.md.j2")
+    return template.render(
         row=row,
         goals=row.get("goals", ()),
         missing_parts=missing_parts(row, f"{REPO}/"),

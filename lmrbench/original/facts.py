@@ -53,14 +53,6 @@ def structures() -> "pd.DataFrame":
     return _read("structure.csv")
 
 
-def unmeasured_folders() -> list[str]:
-    """Return the repositories without measures.
-
-    Two of them stand under another paper's number (10 under 1, 21 under 2).
-    """
-    return list(structures().query("files == 0")["folder"])
-
-
 def _read(name: str) -> "pd.DataFrame":
     import pandas as pd
 

@@ -50,6 +50,14 @@ def without_middle(text: str, most: int) -> str:
     return shortened if most < len(text) > len(shortened) else text
 
 
+def fenced(text: str, language: str = "") -> str:
+    """Return a block of code in Markdown, in a fence that the text cannot close."""
+    fence = "```"
+    while re.search(rf"^\s*{fence}", text, re.MULTILINE):
+        fence += "`"
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
 def plural(number: int, noun: str, nouns: str = "") -> str:
     """Format a number with its noun: "1 row", "2 rows"."""
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"

@@ -42,7 +42,7 @@ def test_tables_of_docs_are_those_of_the_commands() -> None:
     page = (ROOT / "docs" / "analyses.md").read_text(encoding="utf-8")
     printed = ["\n".join(markdown_table(*table)) for made in MADE.values() for _, table in made().tables]
     shown = [table.strip() for table in re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)]
-    definitions = [table for table in shown if table.startswith(("| kind | OpenHands", "| measure | definition"))]
+    definitions = [table for table in shown if table.startswith(("| kind | action", "| measure | definition"))]
     assert len(shown) > len(definitions) == 2
     assert all(table in printed for table in shown if table not in definitions)
 

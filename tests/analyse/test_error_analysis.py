@@ -105,7 +105,8 @@ def test_failed_answers_are_classified_once_with_evidence(bench: Bench) -> None:
     # Two samples of one model are one independent answer, so Wilson's interval is that of 1.5 in 3.
     low, high = found["classes"]["paper parsing"]["primary"]["ci95"]
     assert (low, high) == pytest.approx((0.125, 0.875), abs=1e-3)
-    assert found["quotes"] == {"found": 4, "all": 6}, "a quote that stands nowhere is no evidence"
+    quotes = [error["found"] for answer in found["by_answer"] for error in answer["errors"]]
+    assert (sum(quotes), len(quotes)) == (4, 6), "a quote that stands nowhere is no evidence"
 
     asked = len(bench.server.requests)
     assert asked == 3, "equal answers are asked about once, malformed ones never, right ones never"
@@ -113,8 +114,6 @@ def test_failed_answers_are_classified_once_with_evidence(bench: Bench) -> None:
     again = bench.errors("--model", "m")
     assert (again.returncode, len(bench.server.requests)) == (0, asked)
     assert "0 asked now, 3 from earlier calls" in again.stdout
-    assert "? def made_up(): pass" not in again.stdout
-    assert "[value + factor for value in values]" in again.stdout
 
     (bench.run / "errors.jsonl").unlink()
     assert "no diagnoses yet" in bench.errors().stderr

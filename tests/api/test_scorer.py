@@ -75,7 +75,7 @@ def test_threads_and_event_loops_share_a_scorer(scorer: lmr.Scorer) -> None:
 
 
 def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset: str) -> None:
-    with pytest.raises(lmr.InputError, match=r"row 1: this scorer has no instance 'toy-scal' \(did you mean"):
+    with pytest.raises(lmr.InputError, match=r"row 1: unknown instance 'toy-scal' \(did you mean"):
         scorer.score([row(WRONG), {"instance_id": "toy-scal", "goal_file": ""}])
     for options, message in (
         ({"seeds": [7]}, "seeds: toy-scale has no seed 7; it has"),
@@ -98,7 +98,7 @@ def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset:
         (row(TOY_ANSWER), "rows: must be a list of prediction rows, not {'goal_file'"),
         (None, "rows: must be a list of prediction rows, not None"),
         ([{"instance_id": "toy-scale", 1: TOY_ANSWER}], r"row 0: .* it has instance_id \(str\), 1 \(str\)"),
-        ([{"instance_id": "dpo-method"}], "no instance 'dpo-method'"),
+        ([{"instance_id": "dpo-method"}], "unknown instance 'dpo-method'"),
     ):
         with pytest.raises(lmr.InputError, match=message):
             scorer.score(rows)  # type: ignore[arg-type]

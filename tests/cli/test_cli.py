@@ -223,13 +223,6 @@ def test_user_without_a_home_names_a_cache(monkeypatch: pytest.MonkeyPatch, tmp_
     assert cache_folder() == tmp_path
 
 
-def test_images_are_listed_without_a_daemon() -> None:
-    done = in_process("images", "list", "--json", **OFFLINE)
-    assert done.returncode == 0
-    assert "warning: no Docker daemon answers" in done.stderr
-    assert json.loads(done.stdout)[0]["image_id"] is None
-
-
 # --- output -----------------------------------------------------------------------------------------------------------
 
 

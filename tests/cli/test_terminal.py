@@ -69,7 +69,7 @@ def test_long_names_leave_every_number_of_a_report(columns: int, length: int, tm
     lines = shown.splitlines()
     assert max(map(len, lines)) <= columns
     printed = in_process("report", str(run)).stdout
-    numbers = re.compile(r"(?<!\S)[-+(]?\d\S*")
+    numbers = re.compile(r"(?<!\S)(?!95%)[-+(]?\d\S*")  # a list repeats the heading 95% in each row
     assert sorted(numbers.findall(shown)) == sorted(numbers.findall(printed))
     folded = "".join(line.split("   ")[0].strip() for line in shown.partition("Unit-test accuracy")[2].splitlines())
     assert [model in folded for model in models] == [True] * 3

@@ -202,7 +202,6 @@ def test_refused_requests_are_no_answer_and_are_counted(run: Any, server: Server
     _, [row] = run(PATIENT, body={"reasoning_effort": "none"})
     facts = row["metadata"]
     assert (facts["steps"], facts["refused"], facts["exit_status"]) == (3, 2, "exit 0")
-    assert facts["refused_s"] >= 1
     assert server.requests[-1].body["reasoning_effort"] == "none"
     (tmp_path / "out" / "predictions.jsonl").unlink(missing_ok=True)
     server.script, server.judge = [good], lambda request: busy

@@ -86,7 +86,6 @@ def test_relay_waits_for_a_busy_server(dialect: Asked, server: Server, status: i
     assert ask_relay(relay, dialect).status == 200
     relay.check()
     assert (relay.usage.steps, relay.usage.refused, len(server.requests)) == (1, 3, 4)
-    assert relay.usage.refused_s > 0.05
 
 
 def test_clients_of_chat_wait_themselves(server: Server) -> None:

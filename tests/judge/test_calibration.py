@@ -11,16 +11,13 @@ from support.judging import Judging, verdict
 from support.openai_server import Reply, Server
 from support.toy import recorded_rows
 
-MEASURES = ("as_expected", "sensitivity", "specificity", "false_LI")
-
 
 @pytest.mark.slow
 def test_judge_is_measured_on_variants(
     judging: Judging, server: Server, toy_benchmark: Path, local_sandbox: Sandbox
 ) -> None:
     """The judge sees one fault of five."""
-    from sklearn.metrics import cohen_kappa_score  # both are slow to import
-    from statsmodels.stats.proportion import proportion_confint
+    from statsmodels.stats.proportion import proportion_confint  # slow to import
 
     recorded_rows(toy_benchmark, local_sandbox)
     ask = ("calibrate", "variants", "-m", "judge-1", "--benchmark", str(toy_benchmark), "--workers", "1")
@@ -41,19 +38,22 @@ def test_judge_is_measured_on_variants(
         "careless": {"expected": ["CC", "LC"], "judge": {"CC": 1}},
         "wrong": {"expected": ["LC", "LI"], "judge": {"CC": 4, "LI": 1}},
     }
-    # Of plain and careless variants CC and LC are both right, so they count in neither of the two in the middle.
-    assert [(numbers[name]["part"], numbers[name]["whole"]) for name in MEASURES] == [(6, 10), (1, 5), (2, 2), (0, 5)]
-    for name in MEASURES:
-        low, high = proportion_confint(numbers[name]["part"], numbers[name]["whole"], method="wilson")
-        assert numbers[name]["ci95"] == pytest.approx([low, high], abs=1e-9)
-    assert numbers["kappa"] == pytest.approx(cohen_kappa_score([1] * 2 + [0] * 5, [1] * 6 + [0]))
+    assert (numbers["as_expected"]["part"], numbers["as_expected"]["whole"]) == (6, 10)
+    low, high = proportion_confint(6, 10, method="wilson")
+    assert numbers["as_expected"]["ci95"] == pytest.approx([low, high], abs=1e-9)
     # A judge cannot tell a variant from an answer: neither kind nor name nor first line, which says what is wrong.
     for word in ("reversed_order", "tuple_instead_of_list", "careless", "Changes the input", "variant", "CONTRACT"):
         assert not any(word in request.user for request in server.requests)
 
     shown = in_process(*ask).stdout
     assert len(server.requests) == 6, "everything was kept"
-    for text in ("sensitivity", "20.0% (1/5)", "CC or LC", "questions: 0 asked now", "runs/calibration-judge-1-paper"):
+    for text in (
+        "as expected: 60.0% (6/10)",
+        "20.0% (1/5)",
+        "CC or LC",
+        "questions: 0 asked now",
+        "runs/calibration-judge-1-paper",
+    ):
         assert text in shown
 
     # In the contract track the judge sees the contract, and a careless variant is wrong.

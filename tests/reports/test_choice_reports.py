@@ -117,7 +117,7 @@ def test_easy_and_hard_rows_have_lines_of_their_own(toy_benchmark: Path, local_s
     assert cells == [("easy", "1", "5.0"), ("hard", "0", "5.0")]
     page = report.to_html()
     assert '<div class="who">settler, hard</div>' in page
-    assert "4 functions in 2 files, hard</small>" in page
+    assert "4 functions, hard</small>" in page
     run.report().save_figures(toy_benchmark.parent / "figures")
     assert "settler, hard" in (toy_benchmark.parent / "figures" / "scores.svg").read_text()
     facts = run.path / "run.json"

@@ -166,7 +166,7 @@ def test_reader_filters_sorts_and_opens_answers(browser: "Chrome", page: Callabl
     assert shown(browser, ".samples a") == ["sample 0: robust CC", "samples 1, 2: failed LI"], (
         "equal samples are one answer"
     )
-    assert shown(browser, ".samples a[aria-current]") == ["samples 1, 2: failed LI"], "the first failing one"
+    assert shown(browser, ".samples a[aria-current]") == ["sample 0: robust CC"]
     follow(browser, "sample 0: robust CC")
     assert shown(browser, "section.answer .verdict small") == ["0.1250 US dollars"]
 
@@ -287,7 +287,7 @@ def test_difference_ignores_the_docstring(toy_row: Any) -> None:
     [row] = load_rows("embedded", "function", ["empathy-gap-delta"])
     [function], *_ = split_source(row["golden_file"], [row["goal_function"]])
     [alone] = diff_answer(row, Prediction("empathy-gap-delta", "m", "function", function))
-    note = "no line differs, but the reference also defines `gap_score`, which the answer lacks"
+    note = "no line differs here; other parts do"
     assert [line.text for line in alone.lines] == [note], "a masked helper was not deleted by the model"
     helped = Prediction("empathy-gap-delta", "m", "function", f"def help():\n    pass\n\n\n{function}")
     [_, rest] = diff_answer(row, helped)

@@ -64,7 +64,7 @@ def test_show_and_the_page_list_functions_and_differences(run: lmr.Run) -> None:
     told = in_process("show", str(run.path), "toy-method", "--model", "size", "--json").stdout
     assert len(json.loads(told)["functions"]) == 3
     page = run.report().to_html()
-    assert "4 functions in 2 files" in page
+    assert "4 functions</small>" in page
     assert "<h5>Functions (2 of 3 passed)</h5>" in page
     assert "<li><code>Window.mean</code>: failed</li>" in page
 

@@ -105,8 +105,6 @@ def test_summary_of_a_small_run(tmp_path: Path) -> None:
     numbers = "33.3% (1/3) | 6 - 79"
     assert f"| m \\[incomplete\\] | unstated | {numbers} | {numbers} |" in text
     assert "| m | 1 | 0 | 1 | 1 |" in text
-    assert "| m | 1/3 | 100.0% | 100.0% |" in text
-    assert "No model answered 1 instance: b-one." in text
     assert "| b-one |" not in text, "folded into one line"
     assert "| a-two | m | INFRA | first, seed 0: why infra\\_error |" in text
 
@@ -331,7 +329,7 @@ def test_names_cannot_break_markdown(name: str, tmp_path: Path) -> None:
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(render_markdown([path]))
     kinds = {child.type for token in tokens for child in [token, *(token.children or ())]}
     assert not kinds.intersection(MARKUP)
-    assert sum(token.type == "heading_open" for token in tokens) == 9
+    assert sum(token.type == "heading_open" for token in tokens) == 8
     cells: list[list[str]] = []
     for token, inside in itertools.pairwise(tokens):
         if token.type == "tr_open":
@@ -341,7 +339,6 @@ def test_names_cannot_break_markdown(name: str, tmp_path: Path) -> None:
     shown, first_line = as_shown(name), as_shown(name.partition("\n")[0])
     level = ["0.0% (0/3)", "0 - 56"]
     assert [f"{shown} ({shown})", "unstated", *level, *level] in cells
-    assert [shown, "1/3", "0.0%", "0.0%"] in cells
     assert ["category", shown] in cells
     text = [token.content for token in tokens if token.type == "inline"]
     assert sum("cut at the token limit" in note or ("of the" in note and "choices" in note) for note in text) >= 3

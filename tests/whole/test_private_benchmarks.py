@@ -67,9 +67,7 @@ def test_example_of_the_page_and_suggested_commands_work(followed: tuple[Path, d
     words = shlex.split(suggested.removeprefix("run `lmrbench ").removesuffix("`"))
     assert lmrbench(tmp_path, *words, "--sandbox", "local").returncode == 0
     built = lmrbench(tmp_path, "dataset", "build", "--benchmark", "tasks")
-    check = "`lmrbench dataset check --benchmark tasks --config function --sandbox docker`"
-    unproved = f"warning: bleu-brevity-penalty: not proved in Docker; run {check}"
-    assert (built.returncode, unproved in built.stderr) == (0, True)
+    assert built.returncode == 0
     for words, message in (
         (("dataset", "build", "--benchmark", "tasks", "--out", "tasks"), "tasks: contains other files ("),
         (("dataset", "init", "tasks", "--title", "Again"), "tasks: is already a benchmark; nothing is overwritten"),
@@ -122,8 +120,6 @@ def test_own_environment_is_recognised_with_its_benchmark(own_environment: Path,
         sandbox.prepare(task.image_tag)
     options = ("--benchmark", own_environment, "--sandbox", "local")
     assert lmrbench(tmp_path, "dataset", "record", *options).returncode == 0
-    listed = lmrbench(tmp_path, "images", "list", "--benchmark", own_environment, "--json")
-    assert [row["environment"] for row in json.loads(listed.stdout)] == ["bare"]
 
 
 @pytest.mark.docker

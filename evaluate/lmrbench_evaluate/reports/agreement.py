@@ -85,6 +85,17 @@ class Agreement:
     ambiguous: int = 0
     """Number of annotations without setting or track, for a model that answered in several."""
 
+    def as_dict(self) -> dict[str, Any]:
+        """All numbers, for JSON."""
+        pairs = [pair.as_dict() for pair in self.pairs]
+        return {**vars(self), "pairs": pairs, "confusion": confusion_records(self.confusion)}
+
+
+def confusion_records(confusion: Mapping[tuple[str, str], int]) -> list[dict[str, Any]]:
+    """Return the counts of (people's category, the judge's), for JSON."""
+    counts = sorted(confusion.items())
+    return [{"people": people, "judge": judge, "answers": n} for (people, judge), n in counts]
+
 
 def measure_agreement(annotations: Sequence[Annotation], scores: Scores) -> Agreement:
     """Compare annotations with each other, and with the judge's categories in `scores`.

@@ -5,7 +5,6 @@ A bad row never stops the reading: it is returned with its place and reason.
 
 import csv
 import io
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -25,13 +24,8 @@ _ALIASES = {"instance": "instance_id", "model_name_or_path": "model"}
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 
-def _category(text: object) -> str:
-    """Read a category by letters or name, never by number: scales start at different ends."""
-    words = " ".join(re.findall(r"\w+", str(text).lower()))
-    for category in Category:
-        if words in (category.lower(), category.full_name.lower().replace(",", "")):
-            return category
-    return words
+#: Read by its letters, never by a number: scales start at different ends.
+Label = Annotated[Category, BeforeValidator(lambda text: str(text).strip().upper())]
 
 
 @dataclass(frozen=True)
@@ -41,7 +35,7 @@ class Annotation:
     annotator: Name
     instance_id: Name
     model: Name
-    category: Annotated[Category, BeforeValidator(_category)]
+    category: Label
     setting: str = ""
     track: Literal["", Track, "unstated"] = ""
     sample: Annotated[int, Field(ge=0)] = 0
@@ -57,7 +51,7 @@ def read_annotations(path: Path) -> tuple[list[Annotation], list[BadRow]]:
     """Read the annotations of a file; invalid rows are returned apart.
 
     Columns: annotator, instance_id (or instance), model_name_or_path (or model), category;
-    optional: setting, track, sample, comment. Categories: CC, LC, LI or their names, in any case.
+    optional: setting, track, sample, comment. Categories: CC, LC, LI, in any case.
     """
     good: list[Annotation] = []
     bad: list[BadRow] = []

@@ -16,10 +16,8 @@ from lmrbench_data.base.limited_calls import call_on_answer
 from lmrbench_data.base.source import (
     FunctionNode,
     block_end,
-    bound_names,
     find_function,
     first_line,
-    parse,
     split_lines,
 )
 from lmrbench_data.base.text import plural, split_text
@@ -62,8 +60,6 @@ class _Parts(NamedTuple):
     functions: list[str]
     """The goal functions without their docstrings."""
     rest: str
-    names: list[str]
-    """The names that the file defines at the top."""
 
 
 def diff_answer(row: DatasetRow, prediction: Prediction) -> list[DiffSection]:
@@ -74,7 +70,9 @@ def diff_answer(row: DatasetRow, prediction: Prediction) -> list[DiffSection]:
     try:
         files = rebuild(row, prediction)
         answer = {
-            path: _Parts(*call_on_answer(split_source, _text(files[path]), names))
+            path: _Parts(
+                *call_on_answer(split_source, files[path].data.decode("utf-8", "replace"), names)
+            )
             for path, names in goals_of(row).items()
         }
     except LMRBenchError as error:
@@ -98,14 +96,10 @@ def _function_sections(row: DatasetRow, answer: Mapping[str, _Parts]) -> Iterato
     goals = goals_of(row)
     golden = golden_files_of(row)
     reference = {path: _Parts(*split_source(golden[path], goals[path])) for path in goals}
+    note = "no line differs here; other parts do"
+    if reference == answer:
+        note = "the same as the reference"
     for path, names in goals.items():
-        note = "no line differs here; other parts do"
-        if reference == answer:
-            note = "the same as the reference"
-        lacking = [f"`{name}`" for name in reference[path].names if name not in answer[path].names]
-        if lacking:
-            helpers = f"the reference also defines {', '.join(lacking)}"
-            note = f"no line differs, but {helpers}, which the answer lacks"
         for number, name in enumerate(names):
             title = f"{path}::{name}" if configuration_of(row).is_method else name
             yield _section(
@@ -120,13 +114,13 @@ def _rest_sections(row: DatasetRow, answer: Mapping[str, _Parts]) -> Iterator[Di
     """Compare the rest of each goal file with the masked one, if it differs."""
     masked = read_archive(row["repo_archive"])
     for path, names in goals_of(row).items():
-        _, rest, _ = split_source(masked[path].data.decode(), names)
+        _, rest = split_source(masked[path].data.decode(), names)
         if rest != answer[path].rest:
             yield _section(f"The rest of {path}, from the masked file", rest, answer[path].rest)
 
 
-def split_source(source: str, names: Sequence[str]) -> tuple[list[str], str, list[str]]:
-    """Split a file into functions without their docstrings, the rest, and the names at its top."""
+def split_source(source: str, names: Sequence[str]) -> tuple[list[str], str]:
+    """Split a file into functions without their docstrings, and the rest."""
     lines = split_lines(source)
     rest = list(lines)
     functions = []
@@ -136,7 +130,7 @@ def split_source(source: str, names: Sequence[str]) -> tuple[list[str], str, lis
         docstring = _docstring_lines(node)
         functions.append("".join(lines[number] for number in place if number not in docstring))
         rest[place.start : place.stop] = [""] * len(place)
-    return functions, "".join(rest), list(bound_names(parse(source).body))
+    return functions, "".join(rest)
 
 
 def _docstring_lines(node: FunctionNode) -> range:

@@ -16,7 +16,7 @@ from ..judge.judgement_log import Judgement, read_judgements
 from ..predictions.prediction import AnswerKey, Prediction, was_cut
 from ..runs.folder import RunFolder
 from ..verdict.choices import counted_choices
-from ..verdict.levels import MISSING, Level, outcome, reaches
+from ..verdict.levels import MISSING, outcome
 from ..verdict.verdict import Status
 from .agreement import match_labels
 from .annotations import Annotation
@@ -88,15 +88,6 @@ class Instance:
     """Its row of the dataset; None if the dataset cannot be loaded."""
     answers: list[Answer]
     """In the order of scores and samples."""
-
-    def first_failing(self, score: int, headline: Level) -> Answer:
-        """Return a model's first sample below the level that ranks its track.
-
-        Without one, return the first below robust, or else the first.
-        """
-        answers = [answer for answer in self.answers if answer.score == score]
-        levels = headline, Level.ROBUST
-        return min(answers, key=lambda answer: [reaches(answer.outcome, at) for at in levels])
 
 
 def collect(

@@ -3,8 +3,6 @@
 Every number is computed from the rows of the run folders, never read from an earlier report.
 """
 
-import csv
-import io
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +18,7 @@ from lmrbench_data.loader import FUNCTION
 from ..predictions.sources import BadRow
 from ..runs.folder import RunFolder
 from ..verdict.levels import Level, reaches
-from .agreement import Agreement, measure_agreement
+from .agreement import measure_agreement
 from .annotations import Annotation
 from .data import ReportData
 from .paired import Pair, compare_pairs
@@ -69,22 +67,22 @@ class Report(ReportData):
             "runs": self.runs,
             "scores": [score.as_dict() for score in self.scores],
             "pairs": [_pair_dict(pair) for pair in self.pairs],
-            "agreement": self.agreement and _agreement_dict(self.agreement),
+            "agreement": self.agreement and self.agreement.as_dict(),
             "bad_annotations": [str(bad) for bad in self.bad_annotations],
         }
 
     def to_csv(self) -> str:
         """Return one CSV row per answer, for a spreadsheet."""
+        import pandas as pd
+
         header = ["run", "model_name_or_path", "setting", "track", "instance_id", "category"]
         header += ["sample", *map(str, Level), "status", "core_status", "judge", "difficulty"]
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([*header, *NAMES])
+        rows = []
         for score in self.scores:
             for instance, answers in sorted(score.answers.items()):
-                for answer in answers:
-                    writer.writerow(map(csv_cell, _csv_row(score, instance, answer)))
-        return out.getvalue()
+                rows += [_csv_row(score, instance, answer) for answer in answers]
+        frame = pd.DataFrame(rows, columns=[*header, *NAMES], dtype=object).map(csv_cell)
+        return str(frame.to_csv(index=False, lineterminator="\n"))
 
     def to_html(self) -> str:
         """Return one self-contained HTML page with every answer beside the reference.
@@ -119,8 +117,7 @@ class Report(ReportData):
         return path
 
     def save_figures(self, folder: str | Path) -> list[Path]:
-        """Write the figures that have data as SVG and PDF, and tables as LaTeX and CSV, for a
-        paper; return the files.
+        """Write the figures that have data as SVG and PDF, and tables as LaTeX; return the files.
 
         Raises:
             InputError: the extra `report` is not installed, or a run folder is damaged.
@@ -129,10 +126,6 @@ class Report(ReportData):
         from .figures import write_figures
 
         return write_figures(self, Path(folder))
-
-    def __repr__(self) -> str:
-        models = ", ".join(score.name for score in self.scores)
-        return f"<Report of {plural(len(self.runs), 'run')}: {models}>"
 
     _repr_markdown_ = to_markdown  # for notebooks
 
@@ -235,12 +228,3 @@ def _pair_dict(pair: Pair) -> dict[str, Any]:
     facts = {**vars(pair), "instances": pair.instances}
     del facts["interval"]
     return {**facts, "ci95": [round(bound, 4) for bound in pair.interval]}
-
-
-def _agreement_dict(agreement: Agreement) -> dict[str, Any]:
-    counts = sorted(agreement.confusion.items())
-    return {
-        **vars(agreement),
-        "pairs": [pair.as_dict() for pair in agreement.pairs],
-        "confusion": [{"people": a, "judge": b, "answers": n} for (a, b), n in counts],
-    }

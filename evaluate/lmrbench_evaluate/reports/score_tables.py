@@ -92,15 +92,6 @@ def _cells(share: Share) -> list[str]:
     return [share.fraction, share.bounds]
 
 
-@_by_model
-def graded_table(score: ModelScore, scores: Scores) -> Iterator[Row]:
-    """Make the table of the levels as shares of graded answers, for models with ungraded ones."""
-    tally = score.overall
-    if tally.graded < tally.total:
-        shares = {str(level): tally.graded_share(level).percent for level in levels(scores)}
-        yield {"graded": f"{tally.graded}/{tally.total}", **shares}
-
-
 def method_table(scores: Scores) -> Table:
     """Make the table of the functions and experiments of methods that passed."""
     shares = {}

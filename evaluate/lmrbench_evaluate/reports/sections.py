@@ -1,6 +1,5 @@
 """The parts of a report in any format: its tables, its notes, and the answers that did not pass."""
 
-import itertools
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from .score_tables import (
     category_table,
     confusion_table,
     cross_table,
-    graded_table,
     instance_table,
     judge_table,
     levels,
@@ -64,8 +62,7 @@ COMPARABILITY = (
 CORE_ONLY = "Core only: reproduced but not robust. Other outcomes are the status of the core cases."
 SHARES = (
     "Shares are of all instances in the scope; an instance without a prediction counts as not "
-    "passed. Graded answers exclude missing predictions and infra errors. Intervals are Wilson's "
-    "95% intervals."
+    "passed. Intervals are Wilson's 95% intervals."
 )
 SAMPLES = (
     "With several samples, a share is the mean over samples, and the n of its interval, as of "
@@ -110,7 +107,6 @@ def _score_tables(scores: Scores, split: Scores) -> Iterator[tuple[str, Table]]:
     yield "Functions of methods", method_table(split)
     yield "Altered choices", reading_table(scores)
     yield f"Open choices{only_difficulty(scores)}", settled_table(split)
-    yield "Share of graded answers", graded_table(split)
     yield "pass@k and pass^k", pass_at_table(split)
     yield "Judge", judge_table(scores)
     yield "Tests and judge", cross_table(scores)
@@ -154,21 +150,7 @@ def warnings(report: ReportData) -> list[str]:
             f"{answers} numbers of the paper's tables (`searches_table`), so the code can search "
             "for the options: it reproduces and settles nothing."
         )
-    shared = _most_shared(report.scores)
-    if 0 < shared < MIN_SHARED:
-        instances = plural(shared, "instance")
-        lines.append(f"no paired comparison: models share {instances}, fewer than {MIN_SHARED}.")
     return lines
-
-
-def _most_shared(scores: Scores) -> int:
-    """Return the largest number of instances that two models of one track share."""
-    shared = [
-        len(one.scope.keys() & other.scope.keys())
-        for one, other in itertools.combinations(scores, 2)
-        if one.track == other.track
-    ]
-    return max(shared, default=0)
 
 
 def explanations(report: ReportData) -> list[str]:
@@ -191,15 +173,6 @@ def _about_scores(report: ReportData) -> Iterator[str]:
         yield from _about_choices(score)
     if any(score.samples > 1 for score in scores):
         yield SAMPLES
-    yield from _about_unanswered(scores)
-
-
-def _about_unanswered(scores: Scores) -> Iterator[str]:
-    scope = set[str]().union(*(score.scope for score in scores))
-    unanswered = sorted(scope.difference(*(score.answers for score in scores)))
-    if unanswered:
-        names = join_names(unanswered, MAX_NAMED)
-        yield f"No model answered {plural(len(unanswered), 'instance')}: {names}."
 
 
 def _about_comparisons(report: ReportData) -> Iterator[str]:
@@ -207,7 +180,7 @@ def _about_comparisons(report: ReportData) -> Iterator[str]:
         yield DOLLARS
     if any(score.overall.judged for score in report.scores):
         yield JUDGE
-    if report.pairs:
+    if len(report.scores) > 1:
         yield PAIRS
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from lmrbench_data.base.configurations import RESULT_COLUMNS, configuration_of
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.files import now, write_atomically
 from lmrbench_data.base.text import join_names
@@ -18,7 +17,7 @@ from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.dataset.rows import DatasetRow
 
 from ..predictions.prediction import AnswerKey, Prediction
-from ..verdict.choices import implemented_options
+from ..verdict.evaluator import result_columns
 from ..verdict.verdict import Status, Verdict
 from .folder import FACTS, RESULTS, RunFolder
 from .result_log import ResultLog
@@ -121,10 +120,9 @@ class RunWriter:
         """Write the result of one prediction; the operating system has it when this returns."""
         result = {name: self.facts[name] for name in _SHARED}
         result |= {"instance_id": key.instance_id, "category": row["category"], **key.as_row()}
-        result |= _verdict_columns(verdict, row)
+        result |= result_columns(verdict, row)
         result["image_id"] = self.facts["images"][row["docker_image"]]
-        absent = RESULT_COLUMNS - configuration_of(row).result_columns
-        columns = [name for name in ResultRow.__annotations__ if name not in absent]
+        columns = [name for name in ResultRow.__annotations__ if name in result]
         self._results.write({name: result[name] for name in columns})
 
     def infra_errors(self, keys: Iterable[AnswerKey]) -> int:
@@ -138,26 +136,6 @@ class RunWriter:
             path = self.folder.log_path(key.instance_id, key.sha256)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(log, encoding="utf-8")
-
-
-def _verdict_columns(verdict: Verdict, row: DatasetRow) -> dict[str, Any]:
-    """Return the columns of all configurations; a result has those of its own."""
-    seeds = row["tests"]["seeds"]
-    cases = row["tests"]["cases"]
-    return {
-        "status": str(verdict.status),
-        "core_status": str(verdict.core_status),
-        "detail": verdict.detail,
-        "memorised": verdict.memorised(seeds),
-        "core_memorised": verdict.memorised(seeds, core=True),
-        "cases": [case.as_row() for case in verdict.cases],
-        "functions": verdict.functions(cases),
-        "experiments": verdict.experiments(cases),
-        "choices": list(verdict.choices) or implemented_options(row, b"", ()),
-        "searches_table": verdict.searches_table,
-        "duration_s": round(verdict.duration_s, 3),
-        "cpu_s": None if verdict.cpu_s is None else round(verdict.cpu_s, 3),
-    }
 
 
 def check_folder(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:

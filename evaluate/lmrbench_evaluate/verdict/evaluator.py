@@ -5,8 +5,9 @@ import functools
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from lmrbench_data.base.configurations import configuration_of
+from lmrbench_data.base.configurations import RESULT_COLUMNS, configuration_of
 from lmrbench_data.base.errors import InfraError, OverloadError
 from lmrbench_data.base.source import SourceError
 from lmrbench_data.dataset.rows import DatasetRow
@@ -142,3 +143,25 @@ def _retry(run: Callable[[], Outcome], stop: threading.Event) -> Outcome:
             if stop.wait(0.5 * 4**attempt):
                 raise
     return run()
+
+
+def result_columns(verdict: Verdict, row: DatasetRow) -> dict[str, Any]:
+    """Return the columns of a result row that a verdict gives, in the row's configuration."""
+    seeds = row["tests"]["seeds"]
+    cases = row["tests"]["cases"]
+    columns = {
+        "status": str(verdict.status),
+        "core_status": str(verdict.core_status),
+        "detail": verdict.detail,
+        "memorised": verdict.memorised(seeds),
+        "core_memorised": verdict.memorised(seeds, core=True),
+        "cases": [case.as_row() for case in verdict.cases],
+        "functions": verdict.functions(cases),
+        "experiments": verdict.experiments(cases),
+        "choices": list(verdict.choices) or implemented_options(row, b"", ()),
+        "searches_table": verdict.searches_table,
+        "duration_s": round(verdict.duration_s, 3),
+        "cpu_s": None if verdict.cpu_s is None else round(verdict.cpu_s, 3),
+    }
+    absent = RESULT_COLUMNS - configuration_of(row).result_columns
+    return {name: value for name, value in columns.items() if name not in absent}

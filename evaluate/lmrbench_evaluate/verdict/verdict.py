@@ -131,6 +131,12 @@ class Verdict:
         statuses = [case.status for case in self.cases if case.core]
         return worst([*statuses, Status.FAILED] if self.searches_table else statuses)
 
+    @property
+    def core_share(self) -> float:
+        """The share of core cases that passed; 0 without results of cases."""
+        core = [case.status is Status.PASSED for case in self.cases if case.core]
+        return sum(core) / len(core) if core else 0.0
+
     def searching(self) -> Self:
         """Return the verdict if the answer holds numbers of its paper's tables."""
         status = worst([self.status, Status.FAILED])

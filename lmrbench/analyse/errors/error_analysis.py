@@ -6,12 +6,12 @@ to 1), and of answers that show it at all.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.proportions import Share
-from lmrbench_data.base.text import cut, plural
+from lmrbench_data.base.text import plural
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_evaluate.judge.judgement_log import Judge
 from lmrbench_evaluate.predictions.prediction import AnswerKey
@@ -23,12 +23,9 @@ from ..result import Analysis
 from .ask import Diagnosed, has_failed, read_diagnoses
 from .diagnosis import ErrorClass
 
-#: Characters of a quote in the table of answers.
-MAX_QUOTE = 60
 TITLE = "Why answers fail"
-#: Keys of a record that name a model, and an answer.
-_MODEL = ("model_name_or_path", "setting", "track")
-_ANSWER = ("instance_id", *_MODEL, "sample")
+#: Keys of a record that name an answer.
+_ANSWER = ("instance_id", "model_name_or_path", "setting", "track", "sample")
 
 #: A failed answer with its classes and the evidence, or the reason why it has no class.
 Record = Mapping[str, Any]
@@ -52,14 +49,9 @@ def analyse_errors(
         "failed": len(records),
         "classified": len(classified),
         **_class_numbers(records, shares),
-        "quotes": _count_quotes(classified),
         "by_answer": records,
     }
-    tables: list[tuple[str, Table]] = []
-    if classified:
-        tables.append((TITLE, _class_table(shares)))
-        tables.append(("By model (primary class)", _model_table(records)))
-        tables.append(("By answer", _answer_table(classified)))
+    tables = [(TITLE, _class_table(shares))] if classified else []
     return Analysis(TITLE, tables, _notes(numbers), pd.DataFrame(records), numbers)
 
 
@@ -120,15 +112,6 @@ def _shares(error: ErrorClass, classified: Sequence[Record]) -> tuple[Share, Sha
     return primary, shown
 
 
-def _count_quotes(classified: Iterable[Record]) -> dict[str, int]:
-    """Count the quotes, and those that are in what the model was shown."""
-    counts = {"found": 0, "all": 0}
-    for record in classified:
-        counts["found"] += sum(error["found"] for error in record["errors"])
-        counts["all"] += len(record["errors"])
-    return counts
-
-
 # --- text -----------------------------------------------------------------------------------------
 
 
@@ -149,12 +132,7 @@ def _notes(numbers: Mapping[str, Any]) -> list[str]:
             "95%."
         )
     if numbers["model"]:
-        quotes = numbers["quotes"]
-        lines.append(
-            f"Asked: {numbers['model']} (prompt {numbers['prompt_version']}). {quotes['found']} of "
-            f"{plural(quotes['all'], 'quote')} found in what it was shown; the others are marked "
-            "with a question mark."
-        )
+        lines.append(f"Asked: {numbers['model']} (prompt {numbers['prompt_version']}).")
     return lines
 
 
@@ -164,33 +142,3 @@ def _class_table(shares: Mapping[ErrorClass, tuple[Share, Share]]) -> Table:
         cells = [primary.fraction, primary.bounds, shown.fraction, shown.bounds]
         rows.append([str(error), *cells])
     return ["class", "primary", "95%", "shown", "95%"], rows
-
-
-def _model_table(records: Sequence[Record]) -> Table:
-    import pandas as pd
-
-    frame = pd.DataFrame(records)
-    columns = [*map(str, ErrorClass), "no class"]
-    models = [frame[name] for name in _MODEL]
-    counts = pd.crosstab(models, frame["primary"].fillna("no class"))
-    rows = []
-    for (model, *others), numbers in counts.reindex(columns=columns, fill_value=0).iterrows():
-        name = f"{model} ({', '.join(filter(None, others))})"
-        rows.append([name, str(numbers.sum()), *map(str, numbers)])
-    return ["model", "failed", *columns], rows
-
-
-def _answer_table(classified: Iterable[Record]) -> Table:
-    rows = []
-    for record in sorted(classified, key=lambda record: [record[name] for name in _ANSWER]):
-        primary, sample = record["primary"], record["sample"]
-        model = record["model_name_or_path"] + (f" #{sample}" if sample else "")
-        others = ", ".join(error for error in record["classes"] if error != primary)
-        rows.append([record["instance_id"], model, primary, others, _quote(record)])
-    return ["instance", "model", "primary", "also", "evidence"], rows
-
-
-def _quote(record: Record) -> str:
-    """Return the quote for the primary class, with a question mark if it is made up."""
-    [error] = [error for error in record["errors"] if error["class"] == record["primary"]]
-    return ("" if error["found"] else "? ") + cut(error["quote"], MAX_QUOTE)

@@ -313,7 +313,6 @@ class Relay:
             return self._miss(502, f"the answer broke off: {self._rules.clean(reply.break_off)}")
         self.failure = ""
         self._has_answer = True
-        self.usage.end_wait()
         kind = one_line(reply.response.headers.get("Content-Type") or _JSON)[:100]
         return HttpAnswer(200, reply.response.content, kind)
 

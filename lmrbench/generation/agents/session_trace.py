@@ -20,6 +20,7 @@ SESSION = "session.jsonl"
 MAX_BYTES = 64 * 1024 * 1024
 
 Message = dict[str, Any]
+Messages = Iterator[Message]
 Record = Mapping[str, Any]
 
 
@@ -42,14 +43,9 @@ def write_session(records: Path, harness: str, model: str, task: str) -> None:
             file.write(json.dumps({"type": "message", "message": message}) + "\n")
 
 
-def read_session(folder: Path) -> Iterator[Message]:
-    """Yield the messages of the session in a folder: of its trace, else of an agent's records."""
-    trace = folder / SESSION
-    paths = [trace]
-    if not trace.is_file():
-        paths = sorted([*folder.rglob("*.json"), *folder.rglob("*.jsonl")])
-    for path in paths:
-        yield from messages_of(read_records(path))
+def read_session(folder: Path) -> Messages:
+    """Yield the messages of the trace of a session."""
+    return messages_of(read_records(folder / SESSION))
 
 
 def read_records(path: Path) -> Iterator[Record]:
@@ -65,7 +61,7 @@ def read_records(path: Path) -> Iterator[Record]:
             yield value
 
 
-def messages_of(records: Iterable[Record]) -> Iterator[Message]:
+def messages_of(records: Iterable[Record]) -> Messages:
     """Yield the messages of an agent's records."""
     last: Message = {}
     for message in _parts(records):
@@ -90,7 +86,7 @@ def _without_id(message: Message) -> Message:
     return {name: value for name, value in message.items() if name != "id"}
 
 
-def _parts(records: Iterable[Record]) -> Iterator[Message]:
+def _parts(records: Iterable[Record]) -> Messages:
     """Yield messages, or parts of them, which have the same id."""
     for record in records:
         kind = record.get("type")
@@ -136,7 +132,7 @@ def _text(content: Any) -> str:
     return "" if content is None else str(content)
 
 
-def _of_mini(message: Any) -> Iterator[Message]:
+def _of_mini(message: Any) -> Messages:
     """Yield a message of mini-swe-agent."""
     role = get(message, "role")
     if role == "tool":
@@ -159,7 +155,7 @@ def _mini_calls(message: Any) -> list[Message]:
     return calls
 
 
-def _of_openhands(event: Record) -> Iterator[Message]:
+def _of_openhands(event: Record) -> Messages:
     """Yield an event of OpenHands, if it is a message, an action of the agent, or a result."""
     kind = event["kind"]
     call = event.get("tool_call_id") or event.get("id")
@@ -174,7 +170,7 @@ def _of_openhands(event: Record) -> Iterator[Message]:
         yield _message("assistant", event.get("thought"), calls, event.get("reasoning_content"))
 
 
-def _of_codex(item: Any) -> Iterator[Message]:
+def _of_codex(item: Any) -> Messages:
     """Yield an item of Codex's events: what it says, thinks, or does with a result."""
     kind = get(item, "type")
     if kind == "agent_message":
@@ -202,7 +198,7 @@ def _inner_command(command: str) -> str:
     return words[2] if is_shell else command
 
 
-def _of_claude(record: Record) -> Iterator[Message]:
+def _of_claude(record: Record) -> Messages:
     """Yield a record of Claude Code: results of tools, or a part of a message."""
     message = record.get("message")
     if get(message, "model") == "<synthetic>":  # its own words about an error

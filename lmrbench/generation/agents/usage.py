@@ -1,6 +1,5 @@
 """The steps, tokens and costs of one agent, and the requests that its server did not answer."""
 
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,11 +22,8 @@ class Usage:
     """US dollars of all steps; None if the cost of one is unknown."""
     refused: int = 0
     """Requests without an answer."""
-    refused_s: float = 0.0
-    """The seconds between each first request without an answer and the next answer."""
     effort: dict[str, Any] = field(default_factory=dict)
     """The parameters of thinking in the last request."""
-    _waits_since: float = 0.0
 
     def bill(self, tokens: Tokens | None) -> None:
         """Count a step, whose tokens are None if they are unknown."""
@@ -43,13 +39,6 @@ class Usage:
     def miss(self) -> None:
         """Count a request without an answer."""
         self.refused += 1
-        self._waits_since = self._waits_since or time.monotonic()
-
-    def end_wait(self) -> None:
-        """Note that the server answers again."""
-        if self._waits_since:
-            self.refused_s += time.monotonic() - self._waits_since
-            self._waits_since = 0.0
 
     def as_metadata(self) -> dict[str, Any]:
         """Return the keys of a row's metadata."""
@@ -61,5 +50,5 @@ class Usage:
             "effort": self.effort,
         }
         if self.refused:
-            facts |= {"refused": self.refused, "refused_s": round(self.refused_s, 3)}
+            facts["refused"] = self.refused
         return facts

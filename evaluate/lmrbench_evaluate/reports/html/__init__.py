@@ -14,12 +14,10 @@ from typing import NamedTuple
 import jinja2
 from markupsafe import Markup, escape
 
-from lmrbench_data.base.configurations import configuration_of
-from lmrbench_data.base.paths import benchmark_folder
+from lmrbench_data.base.templates import environment
 from lmrbench_data.base.text import plural, split_text, visible
-from lmrbench_data.dataset.rows import DatasetRow, goals_of
+from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import LoadError
-from lmrbench_data.tasks.task_folders import stated_ids, task_folders
 
 from ...judge.opinion import BEST_FIRST
 from ...verdict.expected import row_cases
@@ -36,8 +34,6 @@ from ..text_table import Table
 from .markup import prose, python_lines
 
 _HERE = Path(__file__).parent
-#: Address of the project's tasks.
-TASKS_URL = "https://github.com/lmr-bench/lmr-bench/tree/main/benchmark"
 
 
 def render_html(report: ReportData) -> str:
@@ -64,8 +60,6 @@ def render_html(report: ReportData) -> str:
             notes=notes(report),
             warnings=warnings,
             instances=instances,
-            tasks=_task_folders(),
-            tasks_url=TASKS_URL,
             outcomes=OUTCOMES,
             shown_outcomes=[name for name in OUTCOMES if name in present],
             words=words(scores),
@@ -78,25 +72,18 @@ def render_html(report: ReportData) -> str:
 
 
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE),
+    return environment(
+        _HERE,
         autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
+        visible=visible,
+        prose=prose,
+        coloured=_coloured,
+        link=_link,
+        in_words=in_words,
+        unbroken=_unbroken,
+        breakable=_breakable,
+        test_code=_test_code,
     )
-    environment.filters |= {
-        "visible": visible,
-        "prose": prose,
-        "coloured": _coloured,
-        "link": _link,
-        "in_words": in_words,
-        "goals": _goals,
-        "unbroken": _unbroken,
-        "breakable": _breakable,
-        "test_code": _test_code,
-    }
-    return environment
 
 
 def _read(name: str) -> str:
@@ -140,27 +127,9 @@ def _coloured(section: DiffSection) -> Iterator[tuple[str, Markup | str]]:
             yield line.kind, (before if line.kind == "del" else after)[line.number]
 
 
-def _goals(row: DatasetRow) -> str:
-    """Return what an instance asks for: file and function, or their numbers."""
-    if not configuration_of(row).is_method:
-        return f"{row['goal_file']} · {row['goal_function']}"
-    goals = goals_of(row)
-    functions = plural(sum(map(len, goals.values())), "function")
-    size = f"{functions} in {plural(len(goals), 'file')}"
-    return f"{size}, {row['difficulty']}" if "difficulty" in row else size
-
-
 def _link(address: str) -> str:
     """Return an address if it is a plain http(s) link, else an empty text."""
     return address if re.fullmatch(r"https?://[\w./~:?&=%#+-]+", address) else ""
-
-
-def _task_folders() -> dict[str, str]:
-    """Return instance → folder, for the tasks of this installation."""
-    names: dict[str, str] = {}
-    for folder in task_folders(benchmark_folder()):
-        names |= dict.fromkeys(stated_ids(folder), folder.name)
-    return names
 
 
 class Headline(NamedTuple):
