@@ -45,9 +45,9 @@ class Attempt(NamedTuple):
     is_reproduced: bool
     choices: Sequence[SettledChoice] = ()
     otherwise: str = ""
-    """What it implements in place of each option that it missed."""
+    """The option that it implements in place of each one that it missed."""
     cpu_s: float | None = None
-    """What it used of the budget, where somebody counted."""
+    """Its part of the budget, where somebody counted."""
 
 
 def read_attempts(tasks: Sequence[Task]) -> list[Attempt]:

@@ -154,7 +154,7 @@ def change_pull_request(hub: Hub, **files: bytes | None) -> None:
 
 
 def test_submitted_verdicts_and_judges_are_not_believed(world: World) -> None:
-    """What is published are the verdicts of the verifier's own run; forged judgements stay claims."""
+    """The verifier's own verdicts are published; forged judgements stay claims."""
     assert world.submit("--to", RESULTS).returncode == 0
     files = world.hub.files(RESULTS, "refs/pr/1")
     [name] = [name for name in files if name.endswith("/results.jsonl")]

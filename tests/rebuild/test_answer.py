@@ -567,7 +567,7 @@ LOOPS = {
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_replies_that_loop_take_linear_time(name: str) -> None:
-    """What looping policies send took minutes: the CPU time was quadratic in each of these."""
+    """Replies of looping policies took minutes: the CPU time was quadratic in each of these."""
     reply = LOOPS[name] * (240_000 // len(LOOPS[name])) + f"\nSo:\n{BODY}"
     started = time.process_time()
     assert run(splice_function(MASKED, "scale", reply))["scale"]([1], 2) == [2]

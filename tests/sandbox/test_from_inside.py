@@ -68,7 +68,7 @@ def scale(values, factor): ...
 
 @pytest.fixture(scope="session")
 def seen(try_behind_wall: Callable[..., Verdict]) -> dict[str, Any]:
-    """What an answer sees behind each wall."""
+    """Return the things that an answer sees behind each wall."""
     log = try_behind_wall(LOOK, memory_mb=300).log
     [line] = [line for line in log.splitlines() if line.startswith("SEEN ")]
     return dict(json.loads(line.removeprefix("SEEN ")))

@@ -199,7 +199,7 @@ def test_tables_on_trust_are_current() -> None:
 
 
 def test_page_states_how_many_modules_name_a_thing() -> None:
-    """What a change of one kind touches: the fewer modules name a configuration, the cheaper is another one."""
+    """The fewer modules name a configuration, the cheaper is another one."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     table = page.partition("| kind | counted | named in |\n|---|---|---|\n")[2].partition("\n\n")[0]
     folders = ("lmrbench", "lmrbench_data", "evaluate", "cards")

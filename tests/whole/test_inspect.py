@@ -127,7 +127,7 @@ def test_unknown_setting_or_dataset_is_an_error_before_any_request(server: Serve
 
 
 def test_logs_are_read_as_predictions(server: Server, toy: Path, tmp_path: Path) -> None:
-    """Of two answers to each instance some are too long, filtered, or cut; the first are retried."""
+    """Some answers are too long, filtered or cut; the first are retried."""
     is_first = True
 
     def model(request: Request) -> str | Reply:

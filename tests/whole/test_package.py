@@ -129,7 +129,7 @@ def test_root_folder_does_not_hide_hugging_faces_library(tmp_path: Path) -> None
 
 
 def test_public_errors_form_one_tree() -> None:
-    """What crosses a room reaches a user as one line, because `LMRBenchError` is its root."""
+    """Errors that cross a room reach a user as one line, because `LMRBenchError` is their root."""
     bases: dict[str, set[str]] = {}
     for package in ("lmrbench", "lmrbench_data", "evaluate/lmrbench_evaluate"):
         for path in (ROOT / package).rglob("*.py"):

@@ -54,7 +54,7 @@ class _Candidate(NamedTuple):
 
     functions: list[str]
     rests: list[str]
-    """What else it changes in each goal file."""
+    """Other changes in each goal file."""
     files: list[tuple[str, str]]
     """Name and text of other files."""
     report: str

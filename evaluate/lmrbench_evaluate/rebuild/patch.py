@@ -112,7 +112,7 @@ class _Attempt(NamedTuple):
     files: Mapping[str, File]
     options: tuple[str, ...]
     ignored: tuple[str, ...]
-    """What it does not respect, for a note."""
+    """The differences that it ignores, for a note."""
 
 
 def _attempts(patch: str, files: Mapping[str, File]) -> Iterator[_Attempt]:

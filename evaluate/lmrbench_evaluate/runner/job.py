@@ -17,7 +17,7 @@ _HIDDEN = ("cgroup", "encoding", "job", "runner", "seccomp", "together", "walls"
 
 
 class Answer(NamedTuple):
-    """What a job runs."""
+    """An answer as a job gets it."""
 
     workspace: int
     """A file in memory with the tar, which the harness makes (`rebuild/workspace.py`): plain files

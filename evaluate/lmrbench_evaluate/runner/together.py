@@ -28,7 +28,7 @@ _HEAD_BYTES = 20
 
 
 class State(NamedTuple):
-    """What every case finds."""
+    """The state in which every case starts."""
 
     path: list[str]
     environment: dict[str, str]

@@ -46,7 +46,7 @@ _SAME = (
 
 
 class _Described(NamedTuple):
-    """What a node has; it must be the same on all nodes."""
+    """The environment of a node; it must be the same on all nodes."""
 
     sandbox: str
     official: bool

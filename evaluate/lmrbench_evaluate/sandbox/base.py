@@ -75,7 +75,7 @@ class Sandbox(Protocol):
     official: bool
     """True if leaderboards accept its results."""
     isolation: str
-    """What separates answers (`zygotes.ISOLATIONS`); settled once `prepare` has returned."""
+    """How answers are separated (`zygotes.ISOLATIONS`); settled once `prepare` has returned."""
 
     def prepare(self, tag: str) -> str:
         """Make the environment with this image tag available; return its identity for results.

@@ -39,7 +39,7 @@ class GoneError(InfraError):
 
 @dataclass
 class Job:
-    """What the zygote has reported about its present job."""
+    """Reports of the zygote about its present job."""
 
     cpu_before_s: float | None = None
     """CPU seconds of the zygote before the job; None until it has taken the job."""

@@ -31,7 +31,7 @@ class Program:
     file: str
     """Beside this module."""
     python: str = "python"
-    """What runs it: by default the Python of the task."""
+    """The program that runs it: by default the Python of the task."""
     settings: tuple[str, ...] = ()
     """More files, which it finds beside it."""
 

@@ -10,10 +10,10 @@ _NO_TOKENS = Tokens(0, 0)
 
 @dataclass
 class Usage:
-    """What one agent has used of a model."""
+    """The requests and tokens of one agent."""
 
     budget: Budget
-    """Of all agents of a run together."""
+    """The budget that all agents of a run share."""
     steps: int = 0
     """Requests that the server answered, or may have billed."""
     tokens: Tokens | None = _NO_TOKENS
