@@ -15,12 +15,12 @@ from typing import Any
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.files import now
-from lmrbench_data.base.finish_reasons import is_token_limit
 from lmrbench_data.base.jobs import Progress
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.base.text import one_line, plural
 from lmrbench_data.chat.budget import Tokens
 from lmrbench_data.chat.client import ChatClient, Completion, RequestError, tool_problem
+from lmrbench_data.chat.finish_reasons import is_token_limit
 from lmrbench_data.chat.jobs import Job, do_jobs
 from lmrbench_data.chat.refusals import Cause
 from lmrbench_data.dataset.rows import DatasetRow, check_contracts, choose_rows

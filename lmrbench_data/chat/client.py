@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from ..base.errors import ArgumentError, InfraError, InputError, LMRBenchError
-from ..base.finish_reasons import Ending, ending, is_token_limit
 from ..base.text import one_line
 from .budget import Budget, CostLimitError, Tokens
 from .endpoint import Endpoint
+from .finish_reasons import Ending, ending, is_token_limit
 from .refusals import LIMITS, Cause, Options, cause_of, get, without_refused
 from .reply import Reply
 from .server import Connection, address_and_key, key_variable, server_name

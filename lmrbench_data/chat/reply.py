@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..base.finish_reasons import Ending, ending
 from .answer_forms import CHAT, AnswerForm
 from .budget import Tokens
+from .finish_reasons import Ending, ending
 from .refusals import Refusal, get, status_inside
 
 if TYPE_CHECKING:

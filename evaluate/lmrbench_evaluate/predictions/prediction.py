@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, Self
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.files import write_atomically
-from lmrbench_data.base.finish_reasons import Ending, ending, is_token_limit
 from lmrbench_data.base.jsonl import line_of
 from lmrbench_data.base.proportions import TRACKS
 from lmrbench_data.base.text import one_line
+from lmrbench_data.chat.finish_reasons import Ending, ending, is_token_limit
 from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
 from lmrbench_data.loader import read_archive
 
