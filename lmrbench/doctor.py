@@ -4,6 +4,7 @@ import contextlib
 import os
 import platform
 import shutil
+import tempfile
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -17,7 +18,7 @@ from lmrbench_data.base.settings import Settings, option
 from lmrbench_data.base.text import error_line, one_line, plural
 from lmrbench_data.base.version import __version__
 from lmrbench_data.chat.endpoint import BaseUrl, Endpoint
-from lmrbench_data.tasks.environments import Environment, known_environments
+from lmrbench_data.tasks.environments import Environment, known_environments, registry_tag
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.runs.settings import WORKERS
 from lmrbench_evaluate.sandbox import open_sandbox
@@ -36,6 +37,8 @@ MEMORY_MB = 2048
 _OLD_DAYS = 90
 #: Space for a run folder of thousands of answers.
 _RUN_BYTES = 10**9
+#: With less space than this, nothing more can be written.
+_FULL_BYTES = 50 * 10**6
 
 
 class DoctorSettings(Settings):
@@ -124,7 +127,9 @@ def _no_engine(error: str) -> Finding:
     if "timed out" in error:
         text = "the engine does not answer (timed out)"
         return Finding("engine", "problem", text, "restart the engine")
-    fix = "start Docker, join the group docker, or name the socket in DOCKER_HOST"
+    fix = "start Docker, or name its socket in DOCKER_HOST"
+    if "ermission denied" in error:
+        fix = "sudo usermod -aG docker $USER, then log in again"
     return Finding("engine", "note", error.replace(" (start one, or set DOCKER_HOST)", ""), fix)
 
 
@@ -153,11 +158,15 @@ def _agents(api: Any, base: str) -> Findings:
 
 
 def _missing_image(environment: Environment, benchmark: Path | None) -> Finding:
-    fix = f"lmrbench images build {environment.name}"
-    if benchmark and environment.folder.is_relative_to(benchmark):
-        fix += f" --benchmark {benchmark}"
+    pulled = registry_tag(environment.tag)
+    if pulled != environment.tag:
+        verb, fix = "pulls", f"docker pull {pulled}"
+    else:
+        verb, fix = "builds", f"lmrbench images build {environment.name}"
+        if benchmark and environment.folder.is_relative_to(benchmark):
+            fix += f" --benchmark {benchmark}"
     size = f"{environment.disk_mb / 1000:.1f} GB"
-    text = f"{environment.tag} is missing; the first evaluation gets it ({size})"
+    text = f"{environment.tag} is missing; the first evaluation {verb} it ({size})"
     return Finding("image", "note", text, fix)
 
 
@@ -174,22 +183,24 @@ def _sandbox(settings: DoctorSettings) -> Findings:
 
 
 def _disk() -> Findings:
-    """Check that runs can be written, and have space."""
+    """Check that runs and temporary files can be written, and have space."""
     from lmrbench_evaluate.runs.folder import RUNS
 
-    folder = Path(RUNS).absolute()
+    yield _space("runs", Path(RUNS).absolute())
+    yield _space("temporary files", Path(tempfile.gettempdir()))
+
+
+def _space(name: str, folder: Path) -> Finding:
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     if not os.access(existing, os.W_OK | os.X_OK):
         fix = "change to a folder of your own, or use --out DIR"
-        yield Finding("disk", "problem", f"{existing} is not writable", fix)
-        return
+        return Finding("disk", "problem", f"{existing} is not writable", fix)
     free = shutil.disk_usage(existing).free
-    text = f"{free / 1e9:.1f} GB free for runs ({folder})"
+    text = f"{free / 1e9:.1f} GB free for {name} ({folder})"
     if free >= _RUN_BYTES:
-        yield Finding("disk", "ok", text)
-    else:
-        fix = f"free {_RUN_BYTES / 1e9:.0f} GB; see `docker system df` for images and containers"
-        yield Finding("disk", "note", text, fix)
+        return Finding("disk", "ok", text)
+    fix = f"free {_RUN_BYTES / 1e9:.0f} GB; see `docker system df` for images and containers"
+    return Finding("disk", "problem" if free < _FULL_BYTES else "note", text, fix)
 
 
 def _memory(workers: int) -> Findings:

@@ -1,7 +1,7 @@
 """`lmrbench agent`: run agents, write workspaces for them and collect their patches."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ import typer
 
 from lmrbench_data.base.text import plural
 from lmrbench_data.dataset.load import EMBEDDED, rows_by_config
-from lmrbench_data.dataset.rows import config_of
+from lmrbench_data.dataset.rows import DatasetRow
 
 from ..generation.settings import AgentSettings
 from .help import GroupedCommand
@@ -112,14 +112,24 @@ def collect(
     added = f"{plural(len(answers), 'row')} added"
     if replaced:
         added += f" ({replaced} replaced)"
-    config = config_of(rows[instances[0]])
-    command = evaluate_command(out, config, dataset)
+    commands = _evaluate_commands(out, configs, instances, dataset)
     empty = sum(not answer["model_patch"] for answer in answers)
     emit(
         {"out": str(out), "rows": len(answers), "replaced": replaced, "empty": empty},
         as_json,
-        f"{out}: {added}; evaluate them with `{command}`",
+        f"{out}: {added}; evaluate them with {commands}",
     )
+
+
+def _evaluate_commands(
+    out: Path, configs: Mapping[str, Iterable[DatasetRow]], instances: Container[str], dataset: str
+) -> str:
+    """Return a command for each configuration that has one of the instances."""
+    commands = []
+    for config, rows in configs.items():
+        if any(row["instance_id"] in instances for row in rows):
+            commands.append(f"`{evaluate_command(out, config, dataset)}`")
+    return " and ".join(commands)
 
 
 def _print_remarks(folder: Path, answer: Mapping[str, Any]) -> None:

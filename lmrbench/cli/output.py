@@ -95,7 +95,7 @@ def _column(heading: str, *cells: str, is_narrow: bool) -> "Column":
     from rich.table import Column
 
     widest = max(map(cell_len, cells), default=1)
-    if widest > NUMBER_WIDTH or any(cell[:1] not in "+-0123456789" for cell in cells):
+    if widest > NUMBER_WIDTH or any(cell[:1] not in {*"+-0123456789"} for cell in cells):
         least = min(FOLD_WIDTH, max(widest, cell_len(heading)))
         return Column(heading, overflow="fold", min_width=least)
     words = max(map(cell_len, heading.split()), default=1)

@@ -78,9 +78,20 @@ def _papers(dataset: str, names: list[str] | None) -> dict[str, DatasetRow]:
     from lmrbench_data.papers.fetch import paper_key
 
     names = names or []
-    by_name = {}
-    for row in itertools.chain.from_iterable(rows_by_config((), dataset, every=True).values()):
-        by_name[row["instance_id"]] = by_name[paper_key(row)] = row
+    by_name = _rows_by_name(dataset, every=False)
+    if any(name not in by_name for name in names):
+        by_name = _rows_by_name(dataset, every=True)
     check_instances(names, by_name)
     rows = [by_name[name] for name in names] or sorted(by_name.values(), key=paper_key)
     return {paper_key(row): row for row in rows}
+
+
+def _rows_by_name(dataset: str, *, every: bool) -> dict[str, DatasetRow]:
+    """Return the rows of the first configuration, or of every one, by instance id and paper."""
+    from lmrbench_data.papers.fetch import paper_key
+
+    configs = rows_by_config((), dataset, every=every)
+    rows = {}
+    for row in itertools.chain.from_iterable(configs.values()):
+        rows[row["instance_id"]] = rows[paper_key(row)] = row
+    return rows

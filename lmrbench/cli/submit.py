@@ -120,7 +120,7 @@ def verify(
         if record:
             url = close(api, repo, record)
             print_err(f"already verified and published; closed: {url}")
-            emit(_result(record, record.run_id, record.submission, record.rows, url), as_json)
+            emit(_record_dict(record, url), as_json)
             return
     submission = fetch_submission(api, repo, number)
     if not as_json:
@@ -141,8 +141,7 @@ def verify(
         print_err(f"verified and published: {published}")
         # Its seeds are not secret any more.
         shutil.rmtree(submission.work_folder, ignore_errors=True)
-    rows = len(verified.rows)
-    emit(_result(verified, submission.run_id, submission.sha, rows, published), as_json)
+    emit(_verification_dict(verified, published), as_json)
 
 
 def _number_of(pull_request: str) -> int:
@@ -162,17 +161,26 @@ def _print_verification(verified: "Verification") -> None:
     print_out(f"{len(verified.memorised)} pass on the published seeds only")
 
 
-def _result(
-    of: "Verification | Record", run_id: str, sha: str, rows: int, url: str | None
-) -> dict[str, Any]:
-    """Return the JSON about a repeated run."""
+def _verification_dict(verified: "Verification", url: str | None) -> dict[str, Any]:
     return {
-        "run_id": run_id,
-        "sha": sha,
-        "rows": rows,
-        "agreed": rows - len(of.differing),
-        "memorised": len(of.memorised),
-        "differing": of.differing,
+        "run_id": verified.submission.run_id,
+        "sha": verified.submission.sha,
+        "rows": len(verified.rows),
+        "agreed": len(verified.rows) - len(verified.differing),
+        "memorised": len(verified.memorised),
+        "differing": verified.differing,
+        "published": url,
+    }
+
+
+def _record_dict(record: "Record", url: str) -> dict[str, Any]:
+    return {
+        "run_id": record.run_id,
+        "sha": record.submission,
+        "rows": record.rows,
+        "agreed": record.agreed,
+        "memorised": len(record.memorised),
+        "differing": record.differing,
         "published": url,
     }
 

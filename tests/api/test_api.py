@@ -37,6 +37,7 @@ def with_holes(rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 FORMS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "list": lambda rows: rows,
+    "generator": lambda rows: (row for row in rows),
     "frame_with_holes": with_holes,
 }
 

@@ -262,10 +262,11 @@ def test_pickling_says_to_make_a_scorer_in_each_worker(scorer: lmr.Scorer) -> No
     assert (str(error), error.argument) == ("seeds: none", "seeds")
 
 
-def test_a_damaged_row_gives_no_reward(toy_row: DatasetRow, tmp_path: Path) -> None:
+@pytest.mark.parametrize("column", ["repo_archive", "tests_archive"])
+def test_a_damaged_row_gives_no_reward(toy_row: DatasetRow, tmp_path: Path, column: str) -> None:
     """An exception ended the whole batch."""
     data = gzip.compress(b"no archive")
-    damaged = stamped(toy_row, repo_archive=data, repo_sha256=hashlib.sha256(data).hexdigest())
+    damaged = stamped(toy_row, **{column: data}, repo_sha256=hashlib.sha256(data).hexdigest())
     write_dataset([damaged], tmp_path / "damaged", load_benchmark())
     with lmr.Scorer(dataset=str(tmp_path / "damaged"), isolation="container", sandbox="local") as scorer:
         [score] = scorer.score([row(TOY_ANSWER)])

@@ -104,12 +104,12 @@ def test_machine_without_engine_and_packages_has_a_problem(toy_benchmark: Path) 
 
 
 @pytest.mark.usefixtures("no_sandbox")
-def test_full_disk_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    for free, severity in ((10**6, "note"), (10**8, "note"), (10**11, "ok")):
+def test_full_disk_is_a_problem_and_nearly_full_disk_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    for free, severity in ((10**6, "problem"), (10**8, "note"), (10**11, "ok")):
         monkeypatch.setattr("shutil.disk_usage", lambda path, free=free: SimpleNamespace(free=free))
         status, findings = doctor(**NO_ENGINE)
         assert {item["severity"] for item in findings["disk"]} == {severity}
-        assert status == 0
+        assert status == (severity == "problem")
 
 
 @pytest.mark.usefixtures("no_sandbox")

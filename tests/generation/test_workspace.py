@@ -154,7 +154,7 @@ def test_rows_are_collected_by_the_printed_command(toy_row: Any, method_row: Any
     solve(tmp_path / "whole")
     text = run("collect", "one", "two", "whole", "--model", "me")
     assert "two: no changes" in text
-    assert "`lmrbench evaluate predictions.jsonl --dataset toy`" in text, "that of the first"
+    assert "`lmrbench evaluate predictions.jsonl --config method --dataset toy`" in text
     assert [(row["sample"], bool(row["model_patch"])) for row in rows()] == [(0, True), (1, False), (0, True)]
     # Each call numbers its samples anew; the stale answer must not be the one that is evaluated.
     (tmp_path / "one" / "repo" / GOAL).write_text("def scale(values, factor):\n    return 'later'\n")

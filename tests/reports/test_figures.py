@@ -101,10 +101,11 @@ def test_tables_are_those_of_the_report(report: Report, folder: Path) -> None:
     rows = [*shown["Unit-test accuracy"][1], *shown["By category"][1]]
     for level in Level:
         rows += [[str(level), *row] for row in shown[f"Paired comparison: {level}"][1]]
-    text = "".join((folder / f"{name}.tex").read_text() for name in ("scores", "categories", "differences"))
+    text = "".join((folder / f"{name}.tex").read_text("utf-8") for name in ("scores", "categories", "differences"))
     lines = [line.removesuffix(r" \\").split(" & ") for line in text.splitlines() if "&" in line]
-    plain = re.compile(r"[-+A-Za-z0-9. ()/]*")  # not escaped
-    written = [[cell for cell in line if plain.fullmatch(cell)] for line in lines]
+    plain = re.compile(r"[-+A-Za-z0-9. ()/%]*")
+    cells = [[cell.replace(r"\%", "%") for cell in line] for line in lines]
+    written = [[cell for cell in line if plain.fullmatch(cell)] for line in cells]
     for row in rows:
         assert [cell for cell in row if plain.fullmatch(cell)] in written
 

@@ -287,7 +287,7 @@ def test_difference_ignores_the_docstring(toy_row: Any) -> None:
     [row] = load_rows("embedded", "function", ["empathy-gap-delta"])
     [function], *_ = split_source(row["golden_file"], [row["goal_function"]])
     [alone] = diff_answer(row, Prediction("empathy-gap-delta", "m", "function", function))
-    note = "no line differs here; other parts do"
+    note = "no line differs here, but the files differ elsewhere"
     assert [line.text for line in alone.lines] == [note], "a masked helper was not deleted by the model"
     helped = Prediction("empathy-gap-delta", "m", "function", f"def help():\n    pass\n\n\n{function}")
     [_, rest] = diff_answer(row, helped)

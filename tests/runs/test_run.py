@@ -145,7 +145,7 @@ def test_whatever_ends_a_run_leaves_no_container_and_it_resumes(tmp_path: Path, 
             assert process.returncode == 130
             assert b"re-run the command to resume" in stderr
             assert b"Traceback" not in stderr
-        assert until(lambda run_id=run_id: not containers_of(run_id, all=True), 20)  # type: ignore[misc]
+        assert until(lambda run_id=run_id: not containers_of(run_id, stopped=True), 20)  # type: ignore[misc]
     for bench in benches:
         finished = bench.results.read_bytes()
         assert finished.count(b"\n") < 4

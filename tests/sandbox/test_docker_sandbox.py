@@ -48,12 +48,12 @@ def test_closing_a_sandbox_ends_its_runs(
 ) -> None:
     """Runs end at once as infra errors, nothing is left, and nothing can be started afterwards."""
     runs = [start(own_sandbox, image, "import time; time.sleep(50)") for _ in range(3)]
-    assert until(lambda: len(containers_of(own_sandbox.run_id, all=True)) == 3)
+    assert until(lambda: len(containers_of(own_sandbox.run_id, stopped=True)) == 3)
     started = time.monotonic()
     own_sandbox.close()
     assert all(isinstance(run.exception(20), InfraError) for run in runs)
     assert time.monotonic() - started < 15
-    assert containers_of(own_sandbox.run_id, all=True) == []
+    assert containers_of(own_sandbox.run_id, stopped=True) == []
     with pytest.raises(InfraError, match="closed"):
         own_sandbox.run(image, workspace_of("return 1"), Limits(60, 256))
     own_sandbox.close()  # again, as an interrupted run does
@@ -71,10 +71,10 @@ def test_container_stopped_from_outside_is_an_infra_error(image: str, start: Cal
         runs = [start(sandbox, image, "import time; time.sleep(50)") for sandbox in sandboxes]
         for sandbox, run, stop in zip(sandboxes, runs, ways, strict=True):
             assert until(lambda sandbox=sandbox: bool(containers_of(sandbox.run_id)))  # type: ignore[misc]
-            [container] = containers_of(sandbox.run_id, all=True)
+            [container] = containers_of(sandbox.run_id, stopped=True)
             stop(container)
             assert isinstance(run.exception(20), InfraError)
-            assert containers_of(sandbox.run_id, all=True) == []
+            assert containers_of(sandbox.run_id, stopped=True) == []
 
 
 @pytest.mark.parametrize("group", [False, True], ids=["process", "process_group_and_polite_signal"])
@@ -92,7 +92,7 @@ def test_killed_harness_leaves_no_container(group: bool, image: str, tmp_path: P
             for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
                 os.kill(reaper, number)
         process.kill()
-    assert until(lambda: not containers_of(run_id, all=True)), "the reaper did not remove the container"
+    assert until(lambda: not containers_of(run_id, stopped=True)), "the reaper did not remove the container"
 
 
 def test_reaper_ends_with_the_harness(own_sandbox: DockerSandbox, image: str) -> None:

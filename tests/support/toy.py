@@ -231,6 +231,6 @@ def evaluate_each(
     return [evaluate_prediction(row, answer, sandbox, image, expected=frames) for answer in answers]
 
 
-def containers_of(run_id: str, *, all: bool = False) -> list[str]:
+def containers_of(run_id: str, *, stopped: bool = False) -> list[str]:
     """Return the ids of the running containers of a `DockerSandbox`, or of all."""
-    return [item["Id"] for item in connect().containers(all=all, filters={"label": f"{RUN_LABEL}={run_id}"})]
+    return [item["Id"] for item in connect().containers(all=stopped, filters={"label": f"{RUN_LABEL}={run_id}"})]

@@ -96,7 +96,7 @@ def _function_sections(row: DatasetRow, answer: Mapping[str, _Parts]) -> Iterato
     goals = goals_of(row)
     golden = golden_files_of(row)
     reference = {path: _Parts(*split_source(golden[path], goals[path])) for path in goals}
-    note = "no line differs here; other parts do"
+    note = "no line differs here, but the files differ elsewhere"
     if reference == answer:
         note = "the same as the reference"
     for path, names in goals.items():

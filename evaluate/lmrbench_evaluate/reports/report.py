@@ -127,6 +127,10 @@ class Report(ReportData):
 
         return write_figures(self, Path(folder))
 
+    def __repr__(self) -> str:
+        models = ", ".join(score.name for score in self.scores)
+        return f"<Report of {plural(len(self.runs), 'run')}: {models}>"
+
     _repr_markdown_ = to_markdown  # for notebooks
 
 
