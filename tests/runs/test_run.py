@@ -65,12 +65,12 @@ class Bench:
         self.predictions = folder / "predictions.jsonl"
         self.results = folder / "run" / "results.jsonl"
 
-    def write(self, *answers: str, samples: int = 1) -> None:
+    def write(self, *answers: str, samples: int = 1, mode: str = "w") -> None:
         names = [{"instance_id": "toy-scale", "sample": sample} for sample in range(samples)]
-        with self.predictions.open("w") as file:
+        with self.predictions.open(mode) as file:
             for number, answer in enumerate(answers):
                 for row in names:
-                    row |= {"model_name_or_path": f"model-w{number}", "function": answer}
+                    row |= {"model_name_or_path": f"model-{mode}{number}", "function": answer}
                     file.write(json.dumps(row) + "\n")
 
     def write_waiting(self, count: int, quick: int = 0) -> None:
@@ -176,12 +176,20 @@ def test_bad_row_gives_exit_status_1_and_a_result_cut_short_is_evaluated_again(b
 
 
 def test_equal_answers_run_once(bench: Bench) -> None:
-    """Forty samples of one answer in one call are one job."""
-    bench.write(TOY_ANSWER.replace("    return", "    print(factor)\n    return"), samples=40)
+    """Forty samples of one answer are one job, including those added later; the log is written by one run."""
+    answer = TOY_ANSWER.replace("    return", "    import os\n    print(os.urandom(8).hex())\n    return")
+    bench.write(answer, samples=40)
     assert bench.run("--workers", "4").returncode == 0
     assert len(bench.rows()) == 40
     assert len({row["duration_s"] for row in bench.rows()}) == 1
-    assert len(list((bench.folder / "run" / "logs").rglob("*.log"))) == 1
+    [log] = (bench.folder / "run" / "logs").rglob("*.log")
+    printed = log.read_text()
+
+    bench.write(answer, samples=10, mode="a")
+    assert bench.run().returncode == 0
+    assert len(bench.rows()) == 50
+    assert len({row["duration_s"] for row in bench.rows()}) == 1
+    assert log.read_text() == printed
 
 
 def test_instances_and_categories_choose_the_scope(bench: Bench, toy_pair: Path) -> None:

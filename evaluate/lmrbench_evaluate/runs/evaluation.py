@@ -227,10 +227,11 @@ class _Evaluation:
     def plan(self, keys: Sequence[AnswerKey]) -> _Jobs:
         """Return the distinct answers to evaluate, each with all answers that share its verdict."""
         summary = self._summary
-        jobs = self._writer.pending(keys)
+        pending = self._writer.pending(keys)
+        jobs = self._writer.copy_results(pending)
         summary.rows = len(keys)
         summary.jobs = len(jobs)
-        summary.kept = len(keys) - sum(map(len, jobs.values()))
+        summary.kept = len(keys) - sum(map(len, pending.values()))
         if summary.kept:
             counts = f"{summary.kept} of {len(keys)}"
             _log.info("%s: %s predictions were evaluated before; resuming", summary.path, counts)

@@ -111,6 +111,19 @@ class RunWriter:
         """Return whether an answer has a verdict; an infra error is tried again."""
         return self._results.statuses.get(key, Status.INFRA_ERROR) is not Status.INFRA_ERROR
 
+    def copy_results(
+        self, jobs: Mapping[AnswerKey, list[AnswerKey]]
+    ) -> dict[AnswerKey, list[AnswerKey]]:
+        """Copy the results of equal answers that this run has evaluated; return the jobs left."""
+        left = {job.content: job for job in jobs}
+        if left:
+            for row in self._results.read(self._results.path):
+                content = AnswerKey.of(row).content
+                if content in left and row["status"] != Status.INFRA_ERROR:
+                    for key in jobs[left.pop(content)]:
+                        self._results.write({**row, **key.as_row()})
+        return {job: jobs[job] for job in left.values()}
+
     def add_result(self, row: Mapping[str, Any]) -> None:
         """Add a result from another folder, unless this one has a verdict on that prediction."""
         if not self._is_final(AnswerKey.of(row)):
