@@ -5,7 +5,6 @@ from urllib.parse import quote
 
 from base.names import is_invisible
 from base.record import JUDGED
-from base.text import REPLACEMENT, cut, one_line
 from board import Board, Ranked
 from charts import make_scatter
 from grid import MAX_COLUMNS, make_grid
@@ -17,8 +16,9 @@ MAX_CHARACTERS = 80
 
 def shown(text: str, limit: int = MAX_CHARACTERS) -> str:
     """Return text as one short line, without invisible characters and marks of direction."""
-    line = one_line(text[: 4 * limit])
-    return cut("".join(REPLACEMENT if is_invisible(char) else char for char in line), limit)
+    line = " ".join(text[: 4 * limit].split())
+    line = "".join("\N{REPLACEMENT CHARACTER}" if is_invisible(char) else char for char in line)
+    return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def dollars(value: float) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..loader import hub_timeout
-from .errors import InfraError, InputError, LMRBenchError
+from .errors import InfraError, InputError
 from .text import error_line
 
 if TYPE_CHECKING:
@@ -18,30 +18,6 @@ if TYPE_CHECKING:
 
 class ConflictError(InputError):
     """Somebody else changed the repository after it was read."""
-
-
-_CHANGED = "the repository has changed in the meantime ({message}); try again"
-#: HTTP status, or the kind of an error → its class and message.
-_REFUSALS: dict[int | str, tuple[type[LMRBenchError], str]] = {
-    "gated": (
-        InputError,
-        "gated ({message}); run `hf auth login`, and ask for access on its page",
-    ),
-    "missing": (InputError, "no such repository, or this token may not see it"),
-    # The Hub also answers 401 for a missing repository, unless the token may see it.
-    401: (
-        InputError,
-        "no such repository, or the token is missing or expired ({message}); run `hf auth login`",
-    ),
-    403: (
-        InputError,
-        "not allowed; the token needs the `write` role for this repository ({message})",
-    ),
-    409: (ConflictError, _CHANGED),
-    412: (ConflictError, _CHANGED),
-    429: (InfraError, "too many requests; try again later"),
-    500: (InfraError, "the Hub failed with {status}; try again later"),
-}
 
 
 def open_hub(token: str | None = None) -> "HfApi":
@@ -96,14 +72,36 @@ def _explain(what: str, error: Any) -> Exception:
     from huggingface_hub import errors
 
     status = error.response.status_code if error.response is not None else 0
-    key: int | str = min(status, 500)
-    if isinstance(error, errors.GatedRepoError):
-        key = "gated"
-    elif status == 404 and isinstance(error, errors.RepositoryNotFoundError):
-        key = "missing"
-    kind, reason = _REFUSALS.get(key, (InputError, "refused with {status} ({message})"))
     message = error.server_message or error_line(error)
-    return kind(f"{what}: {reason.format(status=status, message=message)}")
+    if isinstance(error, errors.GatedRepoError):
+        return InputError(
+            f"{what}: gated ({message}); run `hf auth login`, and ask for access on its page"
+        )
+    if status == 401:
+        # The Hub also answers 401 for a missing repository, unless the token may see it.
+        reason = "no such repository, or the token is missing or expired"
+        return InputError(f"{what}: {reason} ({message}); run `hf auth login`")
+    if isinstance(error, errors.DisabledRepoError):
+        return InputError(f"{what}: disabled ({message})")
+    for kind, reason in (
+        (errors.RepositoryNotFoundError, "no such repository, or this token may not see it"),
+        (errors.RevisionNotFoundError, "no such revision"),
+        (errors.EntryNotFoundError, "no such file"),
+    ):
+        if isinstance(error, kind):
+            return InputError(f"{what}: {reason}")
+    if status == 403:
+        return InputError(
+            f"{what}: not allowed; the token needs the `write` role for this repository ({message})"
+        )
+    if status in (409, 412):
+        return ConflictError(
+            f"{what}: the repository has changed in the meantime ({message}); try again"
+        )
+    if status == 429 or status >= 500:
+        reason = "too many requests" if status == 429 else f"the Hub failed with {status}"
+        return InfraError(f"{what}: {reason}; try again later")
+    return InputError(f"{what}: refused with {status} ({message})")
 
 
 def check_rights(api: "HfApi", repo_id: str, *, write: bool) -> str:

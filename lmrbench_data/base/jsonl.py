@@ -4,9 +4,8 @@ import errno
 import json
 import logging
 import os
-import reprlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, ClassVar, NamedTuple, Self
@@ -199,20 +198,6 @@ def parse_row(line: bytes, keys: Mapping[str, Any]) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return row if wrong_key(row, keys) is None else None
-
-
-def unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object of these pairs, as `json.loads(object_pairs_hook=...)` calls it.
-
-    Raises:
-        ValueError: a key stands twice: either value may be meant.
-    """
-    content: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in content:
-            raise ValueError(f"duplicate key {reprlib.repr(key)}")
-        content[key] = value
-    return content
 
 
 def wrong_key(value: Any, keys: Mapping[str, Any]) -> str | None:

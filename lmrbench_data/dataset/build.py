@@ -135,9 +135,7 @@ def write_dataset(rows: Iterable[DatasetRow], folder: Path, benchmark: Benchmark
     """
     folder = folder.resolve()
     refuse_foreign(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    # An interrupted build must not damage the old one.
-    staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
+    staging = _staging_folder(folder)
     try:
         sha256 = _write_files(list(rows), staging, benchmark)
         staging.chmod(0o755)
@@ -145,6 +143,15 @@ def write_dataset(rows: Iterable[DatasetRow], folder: Path, benchmark: Benchmark
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return sha256
+
+
+def _staging_folder(folder: Path) -> Path:
+    """Make a folder for a build, which must not damage the old one when it is interrupted."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
+    except OSError as error:  # name the caller's folder, not the temporary one
+        raise type(error)(error.errno, error.strerror, str(folder)) from error
 
 
 def _write_files(rows: Sequence[DatasetRow], folder: Path, benchmark: Benchmark) -> str:
@@ -165,8 +172,7 @@ def refuse_foreign(folder: Path) -> None:
     fix = "use an empty folder"
     if folder.is_file():
         raise InputError(f"{folder}: is a file; {fix}")
-    files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
-    names = [path.relative_to(folder).as_posix() for path in files]
+    names = _files_in(folder)
     for name in names:
         if name not in FILES and not name.startswith("__pycache__/"):
             raise InputError(f"{folder}: contains other files ({name}); {fix}")
@@ -177,6 +183,11 @@ def refuse_foreign(folder: Path) -> None:
         return  # a private set
     except LoadError as error:
         raise InputError(f"{error}; {fix}") from error
+
+
+def _files_in(folder: Path) -> list[str]:
+    files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+    return [path.relative_to(folder).as_posix() for path in files]
 
 
 def _write_table(config: str, rows: Sequence[DatasetRow], path: Path) -> Table:

@@ -123,7 +123,9 @@ def render_eval_yaml(benchmark: Benchmark, tables: Mapping[str, Table]) -> str:
 
     rows = {name: table.rows for name, table in tables.items()}
     template = (cards_folder() / "eval.yaml").read_text(encoding="utf-8")
-    environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True)
+    environment = jinja2.Environment(
+        trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
+    )
     return environment.from_string(template).render(
         title=json.dumps(benchmark.title),
         chance=_chance(rows),

@@ -66,26 +66,27 @@ def check_config(instances: Iterable[str], rows: Iterable[DatasetRow], spec: str
         ArgumentError: one does; the message names its configuration.
     """
     for name in sorted(set(instances) - {row["instance_id"] for row in rows}):
-        if config := _config_of(name, spec):
+        if config := _configs(str(spec)).get(name):
             raise ArgumentError("config", f"{name} belongs to the configuration {config}")
 
 
 def other_config(name: str, spec: str | Path) -> str:
     """Name the configuration of an instance, as the end of a message on rows that lack it."""
-    config = _config_of(name, spec)
-    return config and f", which belongs to the configuration {config}"
-
-
-def _config_of(name: str, spec: str | Path) -> str:
-    """Return the configuration of an instance; empty if it or the dataset is unknown."""
     with contextlib.suppress(LMRBenchError):
-        return _configs(str(spec)).get(name, "")
+        if config := _configs(str(spec)).get(name):
+            return f", which belongs to the configuration {config}"
     return ""
 
 
-@functools.lru_cache(maxsize=1)  # a file of answers may name it in each of its rows
 def _configs(spec: str) -> dict[str, str]:
     """Return instance id → configuration of all rows of a dataset."""
+    card = Path(spec).resolve() / "README.md"
+    return _configs_of(spec, (card, card.stat().st_mtime_ns) if card.is_file() else None)
+
+
+@functools.lru_cache(maxsize=1)  # a file of answers may name it in each of its rows
+def _configs_of(spec: str, build: object) -> dict[str, str]:
+    """Read the configurations of a dataset; `build` is only a part of the cache's key."""
     from ..tasks.task_folders import places
 
     if spec == EMBEDDED:

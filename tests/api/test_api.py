@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import datasets
 import pandas as pd
 import pytest
 
@@ -27,6 +28,11 @@ def server() -> Iterator[Server]:
         yield running
 
 
+def as_file(rows: list[dict[str, Any]]) -> str:
+    pd.DataFrame(rows).to_json("answers.jsonl", orient="records", lines=True)
+    return "answers.jsonl"
+
+
 def with_holes(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """A frame as a join of two gives it: missing values are NaN, whole numbers are floats."""
     extra = {"instance_id": "toy-scale", "model_name_or_path": "good", "goal_file": "def scale(", "sample": 1}
@@ -38,7 +44,11 @@ def with_holes(rows: list[dict[str, Any]]) -> pd.DataFrame:
 FORMS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "list": lambda rows: rows,
     "generator": lambda rows: (row for row in rows),
+    "frame": pd.DataFrame,
     "frame_with_holes": with_holes,
+    "dataset": datasets.Dataset.from_list,
+    "file": as_file,
+    "path": lambda rows: Path(as_file(rows)),
 }
 
 
@@ -88,7 +98,9 @@ def test_rows_come_in_the_order_of_the_predictions(evaluate: Callable[..., lmr.R
     assert [row["model_name_or_path"] for row in turned.results()] == names[::-1]
 
 
-def test_answers_without_sample_are_numbered(evaluate: Callable[..., lmr.Run]) -> None:
+def test_answers_without_sample_are_numbered(
+    evaluate: Callable[..., lmr.Run], caplog: pytest.LogCaptureFixture
+) -> None:
     """Several answers of a model to an instance are its samples; only a repeated number is a duplicate."""
     row = {"instance_id": "toy-scale", "model_name_or_path": "m"}
     answers = [WRONG, TOY_ANSWER, TOY_ANSWER]
@@ -100,6 +112,7 @@ def test_answers_without_sample_are_numbered(evaluate: Callable[..., lmr.Run]) -
         (2, "passed"),
         (3, "passed"),
     ]
+    assert "2 rows without `sample` counted as further samples" in caplog.text
     assert run.summary is not None
     assert [str(bad) for bad in run.summary.bad_rows] == [
         "row 4: duplicate of row 0 (same instance, model, setting, track and sample)"

@@ -19,7 +19,7 @@ ESCAPE = "\x1b"
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """One model with three samples of one instance, whose first failed at length."""
-    said = "output[0]['a key that is rather long']: got 0.786, expected 0.7846 (error 0.0014, tolerance 7.95e-05)"
+    said = "output[0]['a key that is rather long']: got 0.786, expected 0.785 (relative error 0.0018, tolerance 0.0001)"
     pairs = [("failed", "failed"), ("passed", "failed"), ("passed", "passed")]
     rows = [two_levels("a-one", *pair, model="org/model-5-mini", sample=n) for n, pair in enumerate(pairs)]
     for row in rows:
@@ -33,7 +33,7 @@ def test_one_answer_is_explained_in_markdown(run: Path) -> None:
     shown = in_process("show", str(run), "a-one").stdout
     samples = ["## Samples: 2 of 3 reproduced", "", "- 0: failed", "- 1: core only", "- 2: robust"]
     assert "\n".join(samples) in shown
-    assert "got 0.786, expected 0.7846 (error 0.0014, tolerance 7.95e-05)" in shown
+    assert "got 0.786, expected 0.785 (relative error 0.0018, tolerance 0.0001)" in shown
 
 
 def test_report_ends_with_the_scores_and_has_colours_in_a_terminal_alone(

@@ -25,6 +25,7 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset import build
 from lmrbench_data.dataset.build import FILES, build_rows, write_dataset
 from lmrbench_data.dataset.columns import schema
+from lmrbench_data.dataset.load import other_config
 from lmrbench_data.dataset.publish import diff_rows
 from lmrbench_data.loader import (
     CONFIGS,
@@ -330,6 +331,10 @@ TAMPERED: dict[str, tuple[Callable[[Path], object], str]] = {
         "instance_id '../../../x' is not a plain name",
     ),
     "no_rows": (lambda f: rewrite(f, []), "the rows do not match the card"),
+    "other_columns": (
+        lambda f: pyarrow.parquet.write_table(pyarrow.table({"x": [1]}), f / DATA_FILE),
+        "instance_id None is not a plain name",
+    ),
     "damaged_parquet": (
         lambda f: (f / DATA_FILE).write_bytes((f / DATA_FILE).read_bytes()[:-100]),
         f"{DATA_FILE} cannot be read",
@@ -359,6 +364,14 @@ def test_folder_of_any_name_is_loaded(dataset: Path, tmp_path: Path, monkeypatch
     for name in ("qwen3:8b", "file:x", "bench [v2]", "a::b", "org/bench@v9.9.9", "key=value/bench"):
         shutil.copytree(dataset, name)
         assert len(load_rows(name)) == len(load(name)) == 2
+
+
+def test_configurations_are_read_again_after_a_rebuild(dataset: Path, benchmark: Benchmark, toy_row: Row) -> None:
+    assert other_config("toy-b", dataset) == ", which belongs to the configuration function"
+    assert other_config("toy-c", dataset) == ""
+    write_dataset([stamped({**toy_row, "benchmark_version": "1.2.3", "instance_id": "toy-c"})], dataset, benchmark)
+    assert other_config("toy-c", dataset) == ", which belongs to the configuration function"
+    assert other_config("toy-b", dataset) == ""
 
 
 def test_a_spec_that_names_nothing_is_one_clear_line(tmp_path: Path) -> None:

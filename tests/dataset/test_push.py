@@ -204,9 +204,14 @@ def test_nothing_is_lost_or_doubled(fault: str, hub: Hub, lmrbench: Command, bui
 
 
 @pytest.mark.slow
-def test_token_that_may_not_write_there(hub: Hub, lmrbench: Command, built: Path) -> None:
-    code, said = push(lmrbench, built, "--private", token="bob")
-    assert (code, "needs the `write` role" in said.splitlines()[-1]) == (1, True), said
+def test_tokens_that_may_not(hub: Hub, lmrbench: Command, built: Path) -> None:
+    for token, option, reason in (
+        ("old", "--dry-run", "token is missing or expired"),
+        ("reader", "--dry-run", "needs the `write` role"),
+        ("bob", "--private", "needs the `write` role"),
+    ):
+        code, said = push(lmrbench, built, option, token=token)
+        assert (code, reason in said.splitlines()[-1]) == (1, True), said
     assert hub.store.repos == {}
 
 

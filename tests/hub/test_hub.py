@@ -95,17 +95,23 @@ def test_revision_is_never_read_from_a_local_folder(
 def test_card_tag_and_rows_that_differ_are_refused(
     hub: Hub, built: Callable[..., Files], client: Callable[..., Any]
 ) -> None:
-    old = built("1.0.0")
+    old, new = built("1.0.0"), built("1.0.0", "changed")
     hub.commit(REPO, built("1.0.1"), "v1.0.0", "main")
+    hub.commit("org/old-rows", {**new, DATA_FILE: old[DATA_FILE]}, "v1.0.0")
     hub.commit("org/old-version", {**built("1.0.1"), DATA_FILE: old[DATA_FILE]}, "main")
+    hub.commit("org/no-stamp", {**old, "README.md": b"# Something else\n"}, "main")
     hub.commit("org/no-rows", {"README.md": old["README.md"]}, "main")
+    hub.commit("org/damaged", {**old, DATA_FILE: old[DATA_FILE][:-50]}, "main")
     expected = {
         f"{REPO}@v1.0.0": "the card says version 1.0.1; the tag was moved",
         f"{REPO}@v9.9.9": "cannot be downloaded (RevisionNotFoundError",
         f"{REPO}@branch": "cannot be downloaded (RevisionNotFoundError",
         "org/nothing": "cannot be downloaded (RepositoryNotFoundError",
+        "org/old-rows@v1.0.0": "the rows do not match the card",
         "org/old-version": "rows of another version than the card's, 1.0.1",
+        "org/no-stamp": "no `lmrbench` entry in its header: not an LMR-Bench dataset",
         "org/no-rows": f"no {DATA_FILE}; `lmrbench dataset build` makes a dataset folder",
+        "org/damaged": f"{DATA_FILE} cannot be read",
     }
     found = client(*expected)
     for spec, message in expected.items():

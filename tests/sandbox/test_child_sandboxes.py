@@ -185,10 +185,10 @@ def test_sandbox_opens_by_its_import_path(tmp_path: Path, monkeypatch: pytest.Mo
         "broken:Sandbox": r"\(ZeroDivisionError: ",
         "leaving:Sandbox": r"\(SystemExit: ",
         "os:sep": r"'os:sep': must be a callable that returns a Sandbox \(TypeError: 'str' object is not callable\)",
-        "os:getpid": "returns int, which is not a Sandbox",
+        "os:getpid": "returns int, which is not a Sandbox: it lacks prepare, run",
         "os:open": r"\(TypeError: ",
         f"{__name__}:down": r"\(RuntimeError: the batch system is down\)$",
-        f"{__name__}:Path": "returns PosixPath, which is not a Sandbox",
+        f"{__name__}:Path": "returns PosixPath, which is not a Sandbox: it lacks prepare, run",
         "pathlib:Path.cwd": "expected auto, docker, bwrap, local, or an import path",
     }.items():
         with pytest.raises(InputError, match=problem):

@@ -1,8 +1,12 @@
 """The daemon is the one that `docker` uses, whatever names it, and its client's proxies stay out of containers."""
 
+import http.server
 import json
 import shutil
+import ssl
 import subprocess
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -73,16 +77,61 @@ def test_daemon_is_that_of_the_command(client: Path, tmp_path: Path, monkeypatch
     with pytest.raises(InfraError, match=f"no Docker daemon answers at {dead} .*: No such file"):
         connect()
     monkeypatch.setenv("DOCKER_CONTEXT", "missing")
-    with pytest.raises(InfraError, match=r'Docker context "missing": .*client.*; choose one of `docker context ls`'):
+    with pytest.raises(InfraError, match=r"Docker context 'missing' is not in .*client; choose one of `docker context"):
         connect()
 
 
-def test_contexts_with_certificates_name_the_variables(client: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    host = "host=tcp://localhost:2376,skip-tls-verify=true"
-    assert docker("context", "create", "encrypted", "--docker", host)
-    monkeypatch.setenv("DOCKER_CONTEXT", "encrypted")
-    with pytest.raises(InfraError, match="Docker context 'encrypted' uses TLS; set DOCKER_HOST, DOCKER_TLS_VERIFY and"):
-        connect()
+class _Version(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        body = json.dumps({"ApiVersion": "1.41", "Version": "20.10.0"}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_HEAD = do_GET
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def encrypted(tmp_path: Path) -> Iterator[http.server.HTTPServer]:
+    """A daemon behind TLS; its certificate is key.pem and cert.pem."""
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=localhost -addext"
+    subprocess.run(
+        [*command.split(), "subjectAltName=DNS:localhost"], cwd=tmp_path, check=True, stderr=subprocess.DEVNULL
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    context.load_verify_locations(tmp_path / "cert.pem")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Version) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.mark.filterwarnings("ignore:Unverified HTTPS request")
+@pytest.mark.parametrize("is_mutual", [False, True])
+def test_contexts_bring_their_certificates(
+    is_mutual: bool, client: Path, encrypted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encrypted.socket.context.verify_mode = ssl.CERT_REQUIRED if is_mutual else ssl.CERT_NONE
+    ca, own = (f"ca={tmp_path}/cert.pem", f"cert={tmp_path}/cert.pem,key={tmp_path}/key.pem")
+    contexts = {
+        "both": (f"{ca},{own}", True),
+        "authority": (ca, not is_mutual),
+        "unverified": (f"skip-tls-verify=true,{own}", True),
+        "anonymous": ("skip-tls-verify=true", not is_mutual),
+        "unknown-authority": (own, False),
+    }
+    for name, (options, expected) in contexts.items():
+        host = f"host=tcp://localhost:{encrypted.server_port},{options}"
+        assert docker("context", "create", name, "--docker", host)
+        monkeypatch.setenv("DOCKER_CONTEXT", name)
+        assert answers() is expected, name
 
 
 def test_proxies_of_the_client_do_not_enter_containers(client: Path, toy_row: dict[str, Any]) -> None:

@@ -537,21 +537,35 @@ def test_frames_that_are_none_end_the_stream(header: bytes) -> None:
         next(stream)
 
 
+@pytest.mark.parametrize(
+    ("expected", "actual", "words"),
+    [
+        (("raised", "ValueError"), ("returned", 3), "output: returned a value (3) where ValueError was expected"),
+        (("returned", 3), ("raised", "ValueError"), "output: raised 'ValueError' where a value was expected"),
+        (("raised", "KeyError"), ("raised", "ValueError"), "output[1]: got 'ValueError', expected 'KeyError'"),
+    ],
+)
+def test_another_ending_is_told_in_words(expected: Any, actual: Any, words: str) -> None:
+    """`lmrbench_cases.outcome` returns how a call ended, and with what."""
+    assert first_difference(through(expected), through(actual), DEFAULT) == words
+
+
 # --- words ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("expected", "actual", "declared", "words"),
     [
-        (0.7845859, 0.786, {}, "output: got 0.786, expected 0.7845859 (error 0.00141, tolerance 7.95e-05)"),
-        (1.0, 1.00011, {}, "output: got 1.00011, expected 1.0 (error 0.00011, tolerance 0.000101)"),
-        (0.0, -3e-6, {}, "output: got -3e-06, expected 0.0 (error 3e-06, tolerance 1e-06)"),
-        (0.3, 0.1 + 0.2, {"exact": True}, "output: got 0.30000000000000004, expected 0.3 (compared exactly)"),
-        (0.0, -0.0, {"exact": True}, "output: got -0.0, expected 0.0 (compared exactly)"),
-        (0.785, math.nan, {}, "output: got nan, expected 0.785 (error nan, tolerance 7.95e-05)"),
+        (0.7845859, 0.786, {}, "output: got 0.786, expected 0.785 (relative error 0.0018, tolerance 0.0001)"),
+        (1.0, 1.00011, {}, "output: got 1.0001, expected 1 (relative error 0.00011, tolerance 0.0001)"),
+        (0.0, -3e-6, {}, "output: got -3e-06, expected 0 (absolute error 3e-06, tolerance 1e-06)"),
+        (0.3, 0.1 + 0.2, {"exact": True},
+         "output: got 0.30000000000000004, expected 0.3 (relative error 1.9e-16, compared exactly)"),
+        (0.0, -0.0, {"exact": True}, "output: got -0, expected 0 (compared exactly)"),
+        (0.785, math.nan, {}, "output: got nan, expected 0.785"),
         (1 + 1j, 1 + 2j, {}, "output: got (1+2j), expected (1+1j)"),
-        (np.float32([[1, 0.125], [3, 4]]), np.float32([[1, 0.25], [3, 5]]), {"rtol": 0.05},
-         "output[0, 1]: got 0.25, expected 0.125 (error 0.125, tolerance 0.00625), 2 of 4 values differ"),
+        (np.float32([[1, 0.1], [3, 4]]), np.float32([[1, 0.2], [3, 5]]), {"rtol": 0.05},
+         "output[0, 1]: got 0.2, expected 0.1 (relative error 1, tolerance 0.05), 2 of 4 values differ"),
         (np.array([1, 2]), np.array([1, 3]), {}, "output[1]: got 3, expected 2, 1 of 2 values differ"),
         (np.array([0.5, 0.5]), np.array([0.6, 0.4]), {"checker": "total_variation", "atol": 0.0999},
          "output: total variation 0.1, tolerance 0.0999"),
@@ -574,6 +588,9 @@ def test_two_numbers_that_differ_differ_in_print(expected: float, actual: float,
     shown = re.fullmatch(r"output: got (\S+), expected (\S+?)(?: \((.*)\))?", words or "")
     assert shown, words
     got, want = float(shown[1]), float(shown[2])
-    assert (got, want) == (actual, expected)
-    if stated := re.match(r"error (\S+), tolerance (\S+)", shown[3] or ""):
-        assert float(stated[1]) >= float(stated[2]) == pytest.approx(atol + rtol * abs(expected), rel=5e-3)
+    assert (got < want) == (actual < expected)
+    assert got == pytest.approx(actual, rel=5e-3)
+    assert want == pytest.approx(expected, rel=5e-3)
+    if stated := re.match(r"(relative|absolute) error (\S+), tolerance (\S+)", shown[3] or ""):
+        assert float(stated[2]) > float(stated[3]) == (rtol if stated[1] == "relative" else atol)
+        assert stated[1] == ("relative" if expected and rtol * abs(expected) >= atol else "absolute")

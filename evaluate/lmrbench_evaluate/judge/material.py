@@ -174,10 +174,16 @@ def _texts(files: Mapping[str, File]) -> dict[str, str]:
 
 
 def shorten(texts: Sequence[str], limit: int) -> list[str]:
-    """Cut the middle of long texts to equal shares of the limit, unless all fit together."""
-    if sum(map(len, texts)) <= limit:
-        return list(texts)
-    return [without_middle(text, limit // len(texts)) for text in texts]
+    """Cut the middle of the longest texts; together they get `limit` characters, and notes."""
+    left = limit
+    most = limit
+    for number, length in enumerate(sorted(map(len, texts))):
+        share = left // (len(texts) - number)
+        if length > share:
+            most = share
+            break
+        left -= length
+    return [without_middle(text, most) for text in texts]
 
 
 def _shortened(files: Sequence[tuple[str, str]], limit: int) -> list[tuple[str, str]]:

@@ -28,9 +28,9 @@ _BREAKS = re.compile(
     | (?<=\])(?=~[!b])                                         # ]~b]system""",
     re.VERBOSE,
 )
-#: The start of a turn: `Human:` at the start of a line, also of one inside a string.
+#: The start of a turn: `Human:` at the start of a line, also of one inside a string or a diff.
 _TURN = re.compile(
-    r"((?:^|\\n)[ \t>#*_\"']{0,99}[A-Z])"
+    r"((?:^|\\n)[-+ \t>#*_\"']{0,99}[A-Z])"
     r"(?=(?i:uman|ser|ssistant|ystem|eveloper|ool|ot|odel|nstructions?|esponse|unction|I)"
     r"[*_]{0,2}\s?:)",
     re.MULTILINE,

@@ -7,12 +7,11 @@ is repaired or guessed: the model is asked again.
 import json
 import re
 from enum import StrEnum
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from lmrbench_data.base.errors import LMRBenchError
-from lmrbench_data.base.jsonl import unique_keys
 from lmrbench_data.base.text import cut, one_line
 
 from ..rebuild.extract import without_tokens
@@ -96,7 +95,7 @@ Form = TypeVar("Form", bound=Reply)
 def read_reply(text: str, form: type[Form]) -> Form:
     """Return the statement in a reply; UnreadableError if it is not one object of this form."""
     try:
-        item = json.loads(_json_in(text), strict=False, object_pairs_hook=unique_keys)
+        item = json.loads(_json_in(text), strict=False, object_pairs_hook=_object)
         return form.model_validate(item)
     except ValidationError as error:
         raise UnreadableError(_first_problem(error)) from None
@@ -118,3 +117,10 @@ def _json_in(text: str) -> str:
     if answer.startswith("```"):
         answer = answer.removeprefix("```").removeprefix("json").removesuffix("```")
     return answer
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    item = dict(pairs)
+    if len(item) < len(pairs):  # such as a candidate's category beside the judge's
+        raise ValueError("a key is in it twice")
+    return item

@@ -4,12 +4,14 @@ A sample without an answer, such as one that failed, gives no row: `inspect eval
 again.
 """
 
+import itertools
+import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.text import error_line
+from lmrbench_data.base.text import error_line, plural
 from lmrbench_data.dataset.result_rows import setting_label
 
 if TYPE_CHECKING:
@@ -19,6 +21,19 @@ TASK = "lmr_bench"
 _NEEDED = "`pip install 'lmrbench[inspect]'` reads Inspect's logs"
 #: What a log holds beside the answers.
 _UNREAD = {"messages", "events", "store", "attachments"}
+#: Task, sample and epoch.
+_SampleKey: TypeAlias = tuple[str, int | str, int]
+_log = logging.getLogger(__name__)
+
+
+class _Sample(NamedTuple):
+    """A sample of a log."""
+
+    key: _SampleKey
+    place: str
+    uuid: str | None
+    row: dict[str, Any] | None
+    """None if it has no answer."""
 
 
 def is_log(path: Path) -> bool:
@@ -38,20 +53,42 @@ def log_rows(paths: list[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
         InputError: inspect-ai is missing, or a log is damaged or of another task.
     """
     seen = set[str]()
-    for path in paths:
-        try:
-            log, samples = _open_log(path)
-            for sample in samples:
-                is_missing = sample.error or sample.invalidation or is_unanswered(sample.output)
-                if not is_missing and sample.uuid not in seen:
-                    seen.add(sample.uuid or "")
-                    place = f"{path} sample {sample.id}, epoch {sample.epoch}"
-                    yield place, _row(path, log, sample)
-        except InputError:
-            raise
-        except Exception as error:  # a damaged log may raise anything
-            problem = f"not a log that Inspect can read ({error_line(error)})"
-            raise InputError(f"{path}: {problem}") from error
+    answered = set[_SampleKey]()
+    missing = set[_SampleKey]()
+    for sample in itertools.chain.from_iterable(map(_samples, paths)):
+        if sample.row is None:
+            missing.add(sample.key)
+        elif sample.uuid is None or sample.uuid not in seen:
+            seen.add(sample.uuid or "")
+            answered.add(sample.key)
+            yield sample.place, sample.row
+    _warn_of_missing(len(missing - answered))
+
+
+def _warn_of_missing(number: int) -> None:
+    if number:
+        count = plural(number, "sample")
+        _log.warning("%s without an answer; `inspect eval-retry` asks again", count)
+
+
+def _samples(path: Path) -> Iterator[_Sample]:
+    try:
+        log, samples = _open_log(path)
+        for sample in samples:
+            yield _sample(path, log, sample)
+    except InputError:
+        raise
+    except Exception as error:  # a damaged log may raise anything
+        problem = f"not a log that Inspect can read ({error_line(error)})"
+        raise InputError(f"{path}: {problem}") from error
+
+
+def _sample(path: Path, log: Any, sample: Any) -> _Sample:
+    key = (log.eval.task_id, sample.id, sample.epoch)
+    place = f"{path} sample {sample.id}, epoch {sample.epoch}"
+    is_missing = sample.error or sample.invalidation or is_unanswered(sample.output)
+    row = None if is_missing else _row(path, log, sample)
+    return _Sample(key, place, sample.uuid, row)
 
 
 def _open_log(path: Path) -> tuple[Any, Iterable[Any]]:

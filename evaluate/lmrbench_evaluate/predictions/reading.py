@@ -6,9 +6,10 @@ malformed.
 """
 
 import json
+import logging
 import reprlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.names import MAX_NAME, clean_name
 from lmrbench_data.base.proportions import TRACKS
 from lmrbench_data.base.suggestions import did_you_mean
-from lmrbench_data.base.text import cut, join_names, one_line
+from lmrbench_data.base.text import cut, join_names, one_line, plural
 from lmrbench_data.dataset.load import other_config
 from lmrbench_data.dataset.result_rows import PredictionRow
 from lmrbench_data.dataset.rows import DatasetRow
@@ -33,6 +34,7 @@ MAX_BAD_ROWS = 1000
 NEEDED = f"a prediction needs instance_id, model_name_or_path and one of {', '.join(FORMS)}"
 #: Largest number of columns in a message.
 MAX_COLUMNS = 12
+_log = logging.getLogger(__name__)
 
 
 class _UnusableError(ValueError):
@@ -83,13 +85,10 @@ def _read_rows(
         if bad_rows <= MAX_BAD_ROWS or isinstance(item, Prediction):
             yield item
     if samples.places and columns.keys().isdisjoint(FORMS):
-        names = join_names(list(columns), MAX_COLUMNS)
-        fix = "rename one to function (docs/predictions.md)"
-        raise InputError(
-            f"predictions {name!r}: no row has an answer; its columns are {names}; {fix}"
-        )
+        raise InputError(f"predictions {name!r}: no row has an answer; {wrong_columns(columns)}")
     if bad_rows > MAX_BAD_ROWS:
         yield BadRow(name, f"{bad_rows - MAX_BAD_ROWS} more rows cannot be evaluated")
+    samples.warn_of_further(name)
 
 
 class _Samples:
@@ -97,6 +96,8 @@ class _Samples:
 
     def __init__(self) -> None:
         self.places: dict[AnswerKey, str] = {}
+        self.further = 0
+        """Answers without `sample` that were not the first of their instance."""
         self._free: Counter[AnswerKey] = Counter()
 
     def add(self, place: str, prediction: Prediction, is_numbered: bool) -> Prediction | BadRow:
@@ -111,12 +112,28 @@ class _Samples:
             return BadRow(place, f"duplicate of {first} ({same})")
         return prediction
 
+    def warn_of_further(self, name: str) -> None:
+        """Warn that answers of a source were numbered, if they were."""
+        if self.further:
+            count = f"{plural(self.further, 'row')} without `sample`"
+            _log.warning(
+                "predictions %r: %s counted as further samples of their instances", name, count
+            )
+
     def _next(self, key: AnswerKey) -> int:
         number = self._free[key]
         while key._replace(sample=number) in self.places:
             number += 1
         self._free[key] = number + 1
+        if number:
+            self.further += 1
         return number
+
+
+def wrong_columns(columns: Iterable[str], missing: str = "function") -> str:
+    """Return what to do about rows with these columns, for a message."""
+    names = join_names(list(columns), MAX_COLUMNS)
+    return f"its columns are {names}; rename one to {missing} (docs/predictions.md)"
 
 
 def prediction_of(
@@ -223,6 +240,9 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
             return form, _content(form, raw), ""
         except _UnusableError as problem:
             return form, "", str(problem)
+    nulls = [form for form in FORMS if form in raw]
+    if not forms and len(nulls) == 1:
+        return nulls[0], "", f"{nulls[0]} is null"
     count = " and ".join(forms) or "none"
     return FORMS[0], "", f"exactly one of {', '.join(FORMS)} is needed, found {count}"
 
@@ -261,6 +281,8 @@ def _stated_problem(raw: Mapping[str, Any]) -> str:
 
 def _files(value: Any) -> str:
     """Return an object of files as text; empty if it has none."""
+    if isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+        value = dict(value)  # a map of Parquet
     if not isinstance(value, dict):
         raise _UnusableError(f"files must be an object of texts, not {_kind(value)}")
     # A row of Parquet has the keys of all rows.

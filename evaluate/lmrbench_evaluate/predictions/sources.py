@@ -7,13 +7,14 @@ import contextlib
 import json
 import logging
 import math
+import reprlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.jsonl import unique_keys
 from lmrbench_data.base.text import error_line
 from lmrbench_data.loader import HUB_NAME, PINNED, hub_timeout
 
@@ -66,7 +67,11 @@ def check_source(source: Source) -> None:
 def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
     """Yield place and row of a source other than `gold` and `masked`; a row is JSON or a BadRow."""
     for place, row in _open_source(source):
-        yield place, row if isinstance(row, BadRow) else _plain(row)
+        try:
+            row = replace(row, place=place) if isinstance(row, BadRow) else _plain(row)
+        except ValueError as error:
+            row = BadRow(place, str(error))
+        yield place, row
 
 
 def _open_source(source: Source) -> Iterable[tuple[str, Any]]:
@@ -89,6 +94,7 @@ def _open_path(path: Path, name: str) -> Iterable[tuple[str, Any]]:
 
 
 def _path_problem(path: Path) -> str:
+    """Return why a path is not a source."""
     kinds = ", ".join(SUFFIXES)
     if path.is_dir():
         return f"is a directory without Inspect's logs; name a file in it ({kinds})"
@@ -99,20 +105,32 @@ def _path_problem(path: Path) -> str:
 
 def _records(source: Any) -> Iterable[Any]:
     """Return the rows of a table of polars, Arrow or pandas, or of anything that yields rows."""
-    to_rows = getattr(source, "to_dicts", None) or getattr(source, "to_pylist", None)
-    if to_rows:  # polars, Arrow
-        return cast(Iterable[Any], to_rows())
+    if hasattr(source, "to_dicts"):  # polars
+        return cast(Iterable[Any], source.to_dicts())
+    if hasattr(source, "to_pylist"):  # Arrow
+        return cast(Iterable[Any], source.to_pylist())
     if hasattr(source, "to_dict") and hasattr(source, "columns"):  # pandas
         return cast(Iterable[Any], source.to_dict("records"))
     if isinstance(source, Mapping | bytes) or not isinstance(source, Iterable):
         problem = f"must be a path or rows, not {type(source).__name__}"
         fix = "make it a list of dictionaries or a pandas DataFrame"
-        raise InputError(f"predictions: {problem}; {fix}")
+        lazy = "for a LazyFrame, call .collect() first"
+        raise InputError(f"predictions: {problem}; {fix} ({lazy})")
     return source
 
 
+def first_columns(source: Source) -> tuple[str, ...]:
+    """Return the columns of the first row of a source; empty if there is none."""
+    with contextlib.suppress(InputError, OSError):
+        for _, row in raw_rows(source):
+            return tuple(map(str, row)) if isinstance(row, dict) else ()
+    return ()
+
+
 def _plain(value: Any, depth: int = MAX_DEPTH) -> Any:
-    """Return a value as JSON has it, None for missing ones."""
+    """Return a value as JSON has it, None for missing ones; ValueError for a duplicate key."""
+    if isinstance(value, BadRow):
+        raise ValueError(value.reason)
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping | list | tuple):
@@ -218,7 +236,7 @@ def _are_columns(values: Sequence[Any]) -> bool:
 
 def _parse_json(place: str, data: bytes) -> Any:
     try:
-        return json.loads(data.decode("utf-8-sig").rstrip(), object_pairs_hook=unique_keys)
+        return json.loads(data.decode("utf-8-sig").rstrip(), object_pairs_hook=json_object)
     except UnicodeDecodeError as error:
         return BadRow(place, f"not UTF-8 (byte {error.start})")
     except json.JSONDecodeError as error:
@@ -232,6 +250,15 @@ def _parse_json(place: str, data: bytes) -> Any:
 def _syntax_problem(error: json.JSONDecodeError) -> str:
     line = f"line {error.lineno}, " if "\n" in error.doc else ""
     return f"{error.msg} ({line}column {error.colno})"
+
+
+def json_object(pairs: Sequence[tuple[str, Any]]) -> Any:
+    """Return an object; a BadRow if a key stands twice, because either value may be meant."""
+    content = dict(pairs)
+    if len(content) == len(pairs):
+        return content
+    [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
+    return BadRow("", f"duplicate key {reprlib.repr(key)}")
 
 
 def _parquet_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:

@@ -22,8 +22,8 @@ from lmrbench_data.dataset.rows import DatasetRow, check_instances
 from lmrbench_data.loader import check_row, dataset_sha256, recordings_sha256
 
 from ..predictions.prediction import AnswerKey, Prediction
-from ..predictions.reading import NEEDED, read_predictions
-from ..predictions.sources import BadRow, Source, source_name
+from ..predictions.reading import NEEDED, read_predictions, wrong_columns
+from ..predictions.sources import BadRow, Source, first_columns, source_name
 from ..sandbox.base import Limits, Sandbox
 from ..verdict.expected import draw_seeds
 from ..verdict.levels import Level, outcome
@@ -35,7 +35,6 @@ from .writer import RunWriter, check_answers, check_folder
 
 _log = logging.getLogger(__name__)
 _UNANSWERED = "they count as not passed; to leave them out, select the others with `instances`"
-_NONE_CHOSEN = "none for the chosen instances"
 
 
 #: A distinct answer → all answers that share its verdict.
@@ -185,7 +184,7 @@ class _Evaluation:
         items = self._in_scope(predictions)
         keys = self._writer.take_predictions(items, self._settings.replace)
         if not keys:
-            raise _no_predictions(predictions, _NONE_CHOSEN)
+            raise _no_predictions(predictions, self._summary.bad_rows)
         self._writer.update(predictions=source_name(predictions), complete=False)
         unanswered = len(self._scope.keys() - {key.instance_id for key in keys})
         if unanswered:
@@ -196,33 +195,24 @@ class _Evaluation:
     def _in_scope(self, predictions: Source) -> Iterator[Prediction]:
         rows = {row["instance_id"]: row for row in self._rows}
         is_empty = True
-        has_others = False
         for item in read_predictions(predictions, rows, self._settings.dataset):
             if isinstance(item, BadRow):
                 self._summary.bad_rows.append(item)
             elif item.instance_id in self._scope:
                 is_empty = False
                 yield item
-            else:
-                has_others = True
         if is_empty:
-            self._check_empty(predictions, has_others)
+            self._check_empty(predictions)
 
-    def _check_empty(self, predictions: Source, has_others: bool) -> None:
+    def _check_empty(self, predictions: Source) -> None:
         """Accept predictions without an answer to an instance of the scope only in a new folder.
 
         Such a folder stays: merged with others, its instances count as not passed.
         """
         bad_rows = self._summary.bad_rows
-        if bad_rows:
-            reason = f"no row can be evaluated ({bad_rows[0]}); {NEEDED}"
-        elif not has_others:
-            reason = f"no rows; {NEEDED}"
-        elif self._writer.folder.predictions.path.exists():
-            reason = _NONE_CHOSEN
-        else:
-            return
-        raise _no_predictions(predictions, reason)
+        is_new = not self._writer.folder.predictions.path.exists()
+        if bad_rows or not is_new or not first_columns(predictions):
+            raise _no_predictions(predictions, bad_rows)
 
     def plan(self, keys: Sequence[AnswerKey]) -> _Jobs:
         """Return the distinct answers to evaluate, each with all answers that share its verdict."""
@@ -315,5 +305,18 @@ def select(
     return known
 
 
-def _no_predictions(predictions: Source, reason: str) -> InputError:
+def _no_predictions(predictions: Source, bad_rows: Sequence[BadRow]) -> InputError:
+    """Return the error for a source without a prediction to evaluate."""
+    columns = first_columns(predictions)
+    if bad_rows:
+        reason = f"no row can be evaluated ({bad_rows[0]}); {_fix(bad_rows[0], columns)}"
+    elif columns:
+        reason = "none for the chosen instances"
+    else:
+        reason = f"no rows; {NEEDED}"
     return InputError(f"predictions {source_name(predictions)!r}: {reason}")
+
+
+def _fix(bad: BadRow, columns: Sequence[str]) -> str:
+    _, is_missing, key = bad.reason.partition("missing key ")
+    return wrong_columns(columns, key.strip("'")) if is_missing else NEEDED

@@ -11,6 +11,7 @@ from typing import Any, cast
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.jsonl import parse_row, read_log, wrong_key
 from lmrbench_data.base.names import PLAIN, child_path
+from lmrbench_data.base.text import join_names
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.dataset.rows import DatasetRow
@@ -18,7 +19,7 @@ from lmrbench_data.loader import FUNCTION, dataset_sha256
 from lmrbench_data.tasks.manifest import LMR_BENCH, LMR_BENCH_TITLE
 
 from ..predictions.prediction import AnswerKey, PredictionFile
-from ..predictions.sources import WORDS, Source, source_name
+from ..predictions.sources import WORDS, Source, first_columns, source_name
 from .result_log import ResultLog
 
 #: The folder of runs without a name.
@@ -30,6 +31,8 @@ LOGS = "logs"
 #: Key of run.json: the name of the benchmark; empty if unknown.
 BENCHMARK = "benchmark"
 _CANARY = re.compile(r"([a-z0-9][a-z0-9._-]*) canary GUID ")
+#: Largest number of names in a message.
+MAX_NAMED = 8
 #: The keys of run.json that are always there, and the type of each.
 _FACTS: dict[str, Any] = {
     **dict.fromkeys(("run_id", "dataset", "config", "dataset_sha256", "benchmark_version"), str),
@@ -61,7 +64,8 @@ class RunFolder:
             facts = parse_row(stored.read_bytes(), {})
         except OSError as error:
             raise InputError(
-                f"{self.path}: no {FACTS}; expected a folder that `lmrbench evaluate` has written"
+                f"{self.path}: {self._found()};"
+                " expected a folder that `lmrbench evaluate` has written"
             ) from error
         wrong = _wrong_fact(facts)
         if facts is None or wrong:
@@ -69,6 +73,16 @@ class RunFolder:
                 f"{stored}: damaged ({wrong}); move the folder away and evaluate again"
             )
         return facts
+
+    def _found(self) -> str:
+        """Describe what exists in place of a run folder."""
+        if self.path.is_file():
+            names = ", ".join(first_columns(self.path))
+            return f"no {FACTS}: it is a file" + (f" with the columns {names}" if names else "")
+        if not self.path.is_dir():
+            return f"no {FACTS}: no such folder"
+        names = join_names(sorted(item.name for item in self.path.iterdir()), MAX_NAMED)
+        return f"no {FACTS}; found {names or 'nothing'}"
 
     @property
     def config(self) -> str:

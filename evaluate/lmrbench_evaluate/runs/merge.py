@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InputError
-from lmrbench_data.base.text import plural
 
 from .folder import BENCHMARK, LOGS, RunFolder
 from .writer import IDENTITY, RunWriter
@@ -67,9 +66,9 @@ def _merge_files(folders: Sequence[RunFolder], writer: RunWriter, replace: bool)
             writer.add_result(row)
         if (folder.path / LOGS).is_dir():
             shutil.copytree(folder.path / LOGS, writer.folder.path / LOGS, dirs_exist_ok=True)
-    missing = sum(map(len, writer.pending(keys).values()))
-    if missing:
-        _log.warning("not complete: %s without a result", plural(missing, "answer"))
+    if writer.pending(keys):
+        names = ", ".join(str(folder.path) for folder in folders if _lacks_results(folder))
+        _log.warning("not complete: %s; re-run, or evaluate into the merged folder", names)
     else:
         writer.update(complete=True)
 
@@ -96,6 +95,7 @@ def _check_instances(parts: Sequence[Path], facts: Sequence[dict[str, Any]]) -> 
 
 
 def _merge_identity(facts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the facts that the merged run begins with."""
     identity = {name: facts[0][name] for name in _FIRST if name in facts[0]}
     for name in ("scope", "difficulties", "images"):
         identity[name] = {}
@@ -105,11 +105,22 @@ def _merge_identity(facts: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _merge_ends(facts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    bad_rows = itertools.chain.from_iterable(part.get("bad_rows", ()) for part in facts)
+    """Return the facts that the merged run ends with."""
+    bad_rows: dict[str, None] = {}  # each once, in order
+    for part in facts:
+        bad_rows |= dict.fromkeys(part.get("bad_rows", ()))
     ends = [part["finished_at"] for part in facts if "finished_at" in part]
     return {
-        "bad_rows": list(dict.fromkeys(bad_rows)),
+        "bad_rows": list(bad_rows),
         "started_at": min(part["started_at"] for part in facts),
         "finished_at": max(ends, default=None),
         "merged": [part["run_id"] for part in facts],
     }
+
+
+def _lacks_results(folder: RunFolder) -> bool:
+    """Return whether a run lacks results, even if it was complete before it was damaged."""
+    answers = sum(1 for _ in folder.predictions)
+    results = sum(1 for _ in folder.rows())
+    # A run whose instances have no answer ends with an error and lacks nothing.
+    return answers > 0 and (results < answers or not folder.facts.get("complete"))

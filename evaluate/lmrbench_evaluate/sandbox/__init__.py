@@ -3,8 +3,8 @@
 The third, `local`, isolates nothing.
 """
 
+import importlib
 import logging
-import pkgutil
 import re
 from pathlib import Path
 from typing import Literal, get_args
@@ -23,6 +23,7 @@ _WARNINGS = {
     "local": "the `local` sandbox does not isolate tested code from this machine; "
     "not for a leaderboard",
 }
+_PARTS = ("prepare", "run", "close", "name", "official", "isolation")
 _log = logging.getLogger(__name__)
 
 
@@ -83,8 +84,9 @@ def _open_path(path: str) -> Sandbox:
     if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", path):
         expected = ", ".join(KINDS)
         raise InputError(f"{where}: expected {expected}, or an import path `package.module:name`")
+    module, _, name = path.partition(":")
     try:
-        sandbox = pkgutil.resolve_name(path)()
+        sandbox: Sandbox = getattr(importlib.import_module(module), name)()
     except LMRBenchError:
         raise
     except (Exception, SystemExit) as error:
@@ -92,8 +94,12 @@ def _open_path(path: str) -> Sandbox:
         raise InputError(
             f"{where}: must be a callable that returns a Sandbox ({reason})"
         ) from error
-    if not isinstance(sandbox, Sandbox):
-        raise InputError(f"{where}: returns {type(sandbox).__name__}, which is not a Sandbox")
+    missing = [part for part in _PARTS if not hasattr(sandbox, part)]
+    if missing:
+        kind = type(sandbox).__name__
+        raise InputError(
+            f"{where}: returns {kind}, which is not a Sandbox: it lacks {', '.join(missing)}"
+        )
     if sandbox.official:
         raise InputError(
             f"{where}: claims to be official, but only `docker` is; set `official = False`"

@@ -6,7 +6,7 @@ A sandbox knows nothing about tasks or verdicts.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, Self
 
 #: Wall-clock limit for unpacking and loading libraries, before the first line. That takes seconds
 #: of CPU time, and no tested code runs yet: only an overloaded or broken machine needs longer.
@@ -67,7 +67,6 @@ class Outcome:
     """CPU seconds in that time; None if unknown."""
 
 
-@runtime_checkable
 class Sandbox(Protocol):
     """Runs tested code; a context manager that leaves nothing behind."""
 

@@ -6,15 +6,15 @@ here.
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import re
-import shutil
 import socket
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.errors import InfraError
@@ -51,27 +51,48 @@ def connect(timeout_s: int = API_TIMEOUT_S) -> Any:
 
 
 def _daemon() -> dict[str, Any]:
-    """Return the address that `docker` would use, of DOCKER_HOST or of the context that it chooses.
+    """Return the address that `docker` would use, and how to encrypt.
 
-    docker-py's `ContextAPI` takes an unknown context for the default one.
+    It is that of DOCKER_HOST, DOCKER_CONTEXT or the current context. docker-py's `ContextAPI` takes
+    an unknown context for the default one, finds no context in a folder without a config.json, and
+    drops a CA that comes without a client's certificate.
     """
     from docker.utils import kwargs_from_env
 
-    if os.environ.get("DOCKER_HOST") or not shutil.which("docker"):
+    folder = Path(os.environ.get("DOCKER_CONFIG") or "~/.docker").expanduser()
+    name = os.environ.get("DOCKER_CONTEXT") or _current_context(folder)
+    if os.environ.get("DOCKER_HOST") or name in (None, "", "default"):
         return {**kwargs_from_env()}
-    command = ["docker", "context", "inspect"]
-    reply = subprocess.run(command, capture_output=True, text=True)
+    digest = hashlib.sha256(str(name).encode()).hexdigest()
     try:
-        [context] = json.loads(reply.stdout)
-        endpoint = context["Endpoints"]["docker"]
-    except (ValueError, LookupError, TypeError) as error:
-        reason = " ".join(reply.stderr.split())[:300] or "context: cannot be read"
-        hint = "choose one of `docker context ls`, or set DOCKER_HOST"
-        raise InfraError(f"Docker {reason}; {hint}") from error
-    if context.get("TLSMaterial") or endpoint.get("SkipTLSVerify"):
-        variables = "DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"
-        raise InfraError(f"Docker context {context['Name']!r} uses TLS; set {variables} instead")
-    return {"base_url": endpoint["Host"]}
+        content = (folder / "contexts/meta" / digest / "meta.json").read_bytes()
+        endpoint = json.loads(content)["Endpoints"]["docker"]
+        address = str(endpoint["Host"])
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        hint = "choose one of `docker context ls`"
+        raise InfraError(f"Docker context {name!r} is not in {folder}; {hint}") from error
+    is_verified = not endpoint.get("SkipTLSVerify")
+    tls = _encryption(folder / "contexts/tls" / digest / "docker", is_verified)
+    return {"base_url": address, **tls}
+
+
+def _current_context(folder: Path) -> Any:
+    # `docker` ignores a missing or damaged file, too.
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        return json.loads((folder / "config.json").read_bytes()).get("currentContext")
+    return None
+
+
+def _encryption(folder: Path, is_verified: bool) -> dict[str, Any]:
+    """Return the client's option for TLS with the files of a context; empty without TLS."""
+    from docker.tls import TLSConfig
+
+    files = {path.stem: str(path) for path in folder.glob("*.pem")}
+    if is_verified and not files:
+        return {}
+    certificate = (files["cert"], files.get("key", "")) if "cert" in files else None
+    tls = TLSConfig(client_cert=certificate, ca_cert=files.get("ca"), verify=is_verified)
+    return {"tls": tls}
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.text import cut, plural
 
 from .decode import Array, Table
-from .tolerance import MAX_SHOWN, Comparison, show
+from .tolerance import MAX_SHOWN, Comparison, above, show
 
 #: Limit of a comparison in units of one or two microseconds. The benchmark's outputs take less than
 #: 20,000.
@@ -96,6 +96,9 @@ class _Walk:
         expected_kind = _kind(expected)
         if kind != expected_kind:
             return f"{path}: got {kind} ({show(actual)}), expected {expected_kind}"
+        ending = _ending_difference(expected, actual)
+        if ending:
+            return f"{path}: {ending}"
         match expected:
             case Array():
                 return self._arrays(expected, actual, path)
@@ -223,6 +226,17 @@ def _kind(value: Any) -> str:
     return "None" if value is None else type(value).__name__
 
 
+def _ending_difference(expected: Any, actual: Any) -> str:
+    """Describe two results of `lmrbench_cases.outcome` of which one was returned, one raised."""
+    match expected, actual:
+        case ("raised", error), ("returned", value):
+            name = cut(str(error), MAX_SHOWN)
+            return f"returned a value ({show(value)}) where {name} was expected"
+        case ("returned", _), ("raised", error):
+            return f"raised {show(error)} where a value was expected"
+    return ""
+
+
 def _report(
     equal: np.ndarray, want: np.ndarray, got: np.ndarray, path: str, comparison: Comparison
 ) -> str | None:
@@ -247,7 +261,8 @@ def _total_variation(
     distance = 0.5 * float(np.abs(want.astype(np.float64) - got.astype(np.float64)).sum())
     if distance <= comparison.atol:
         return None
-    return f"{path}: total variation {distance:.3g}, tolerance {comparison.atol:.3g}"
+    shown = above(distance, comparison.atol)
+    return f"{path}: total variation {shown}, tolerance {comparison.atol:g}"
 
 
 #: The checkers for `@compare(checker=...)`; each compares two arrays of equal dtype and shape.

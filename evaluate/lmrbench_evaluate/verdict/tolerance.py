@@ -57,14 +57,31 @@ class Comparison:
         return math.isfinite(expected) and abs(actual - expected) <= allowed
 
     def describe(self, expected: Any, actual: Any) -> str:
-        """Describe two values of one type; numbers with their error and its tolerance."""
-        values = f"got {show(actual)}, expected {show(expected)}"
+        """Describe two values of one type: "got 0.786, expected 0.785 (relative error ...)".
+
+        The error is relative where `rtol` allows more than `atol`, else absolute; NaN and
+        infinities have none.
+        """
         if not isinstance(expected, float):
-            return values
-        if not self.rtol and not self.atol:
-            return f"{values} (compared exactly)"
-        tolerance = self.atol + self.rtol * abs(expected)
-        return f"{values} (error {abs(actual - expected):.3g}, tolerance {tolerance:.3g})"
+            return f"got {show(actual)}, expected {show(expected)}"
+        got, want = _different_digits(actual, expected)
+        error = self._error(expected, actual)
+        return f"got {got}, expected {want}{error and f' ({error})'}"
+
+    def _error(self, expected: float, actual: float) -> str:
+        with np.errstate(all="ignore"):  # the distance of two finite numbers can overflow
+            distance = float(np.abs(np.subtract(actual, expected)))
+            size = abs(expected)
+        if not 0 < distance < math.inf:
+            return "" if self.rtol or self.atol else "compared exactly"
+        if size > 0 and self.rtol * size >= self.atol:
+            return self._describe_error("relative", distance / size, self.rtol)
+        return self._describe_error("absolute", distance, self.atol)
+
+    def _describe_error(self, kind: str, error: float, tolerance: float) -> str:
+        allows = self.rtol or self.atol
+        allowed = f"tolerance {tolerance:g}" if allows else "compared exactly"
+        return f"{kind} error {above(error, tolerance)}, {allowed}"
 
     def _wide(self, expected: np.ndarray, actual: np.ndarray) -> np.ndarray:
         wide = np.result_type(expected.dtype, actual.dtype, np.float64)
@@ -81,6 +98,21 @@ class Comparison:
             return near
         is_same_sign = np.signbit(want) == np.signbit(got)
         return np.asarray(near & (is_same_sign | np.isnan(want)))
+
+
+def _different_digits(first: float, second: float) -> tuple[str, str]:
+    """Print two numbers with at least three digits, and as many as tell them apart."""
+    for digits in range(3, 17):
+        texts = f"{first:.{digits}g}", f"{second:.{digits}g}"
+        if texts[0] != texts[1]:
+            return texts
+    return repr(first), repr(second)
+
+
+def above(error: float, tolerance: float) -> str:
+    """Print an error with two digits, or with as many as show that it exceeds its tolerance."""
+    digits = next((n for n in range(2, 17) if float(f"{error:.{n}g}") > tolerance), 17)
+    return f"{error:.{digits}g}"
 
 
 def show(value: Any) -> str:
