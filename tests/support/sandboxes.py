@@ -56,11 +56,13 @@ def harness(
 
 
 def until(condition: Callable[[], object], seconds: float = 60) -> bool:
-    """Wait for a condition; return whether it holds."""
+    """Wait for a condition; return whether it held at some moment."""
     stop = time.monotonic() + seconds
-    while not condition() and time.monotonic() < stop:
+    while time.monotonic() < stop:
+        if condition():  # it may hold for a moment only
+            return True
         time.sleep(0.05)
-    return bool(condition())
+    return False
 
 
 def processes_with(mark: str, but_child_of: int = 0) -> list[int]:
