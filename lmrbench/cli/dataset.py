@@ -209,10 +209,7 @@ def check(
     def print_outcome(instance: str, line: str) -> None:
         print_err(f"[{next(numbers)}/{total}] {instance}: {line}")
 
-    with (
-        open_sandbox(sandbox, benchmark) as place,
-        progress_bar("checking") as progress,
-    ):
+    with open_sandbox(sandbox, benchmark) as place, progress_bar("checking") as progress:
         proves = place.name == "docker"
         checked = check_tasks(
             tasks,

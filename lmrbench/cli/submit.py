@@ -1,6 +1,7 @@
 """`lmrbench submit`, `verify` and `space`: send runs to a results dataset, verify and show them."""
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -105,8 +106,6 @@ def verify(
 
     Example: lmrbench verify lmr-bench/results 17
     """
-    import shutil
-
     from lmrbench_evaluate.hub.publication import close, earlier_record
     from lmrbench_evaluate.hub.publication import publish as publish_run
     from lmrbench_evaluate.hub.submission import fetch_submission
