@@ -283,7 +283,9 @@ def test_difference_ignores_the_docstring(toy_row: Any) -> None:
     [same] = diff_answer(toy_row, Prediction("toy-scale", "m", "goal_file", toy_row["golden_file"]))
     assert [line.text for line in same.lines] == ["the same as the reference"]
     longer = Prediction("toy-scale", "m", "goal_file", toy_row["golden_file"] + "\nraise ValueError\n")
-    assert [line.text for line in diff_answer(toy_row, longer)[0].lines] == ["no line differs here, but the files differ elsewhere"]
+    assert [line.text for line in diff_answer(toy_row, longer)[0].lines] == [
+        "no line differs here, but the files differ elsewhere"
+    ]
     [row] = load_rows("embedded", "function", ["empathy-gap-delta"])
     [function], *_ = split_source(row["golden_file"], [row["goal_function"]])
     [alone] = diff_answer(row, Prediction("empathy-gap-delta", "m", "function", function))
