@@ -73,7 +73,7 @@ class Asking:
     Making one raises InputError without a key or with a malformed address; nothing has been sent.
 
     Args:
-        votes: all votes.
+        votes: all votes, those of an answer next to each other.
         progress: receives each vote; its label is that of the reply, or `judge_error`, `not_judged`
             or `malformed`.
     """
@@ -95,6 +95,7 @@ class Asking:
         body = json.dumps(settings.body, sort_keys=True) if settings.body else ""
         self.judge = Judge(settings.model, prompt.version, self.client.server, body)
         self.summary = JudgeSummary(judge=self.judge)
+        self._questions: dict[AnswerKey, asyncio.Task[Question]] = {}
 
     def run(self) -> JudgeSummary:
         """Ask the missing questions, and sum up the tokens and costs of all in the log."""
@@ -109,7 +110,7 @@ class Asking:
     async def _work(self, job: Vote) -> str:
         """Ask one question, unless no model is needed (identical or malformed)."""
         try:
-            question = await asyncio.to_thread(job.build)
+            question = await self._question(job)
         except MalformedAnswerError:
             self.summary.malformed.add(job.answer)
             return MALFORMED
@@ -120,10 +121,19 @@ class Asking:
         return await self._ask(job, question)
 
     def _write_identical(self, job: Vote) -> str:
+        """Write the outcome of an answer with the reference's code."""
         self.summary.identical += 1
         if not self.prompt.identical:
             return self._write(job, reason=IDENTICAL)
         return self._write(job, self.prompt.identical, by=BY_COMPARISON)
+
+    async def _question(self, job: Vote) -> Question:
+        """Return the question on an answer, built once for all its votes, which come in a row."""
+        if job.answer not in self._questions:
+            while len(self._questions) > self.workers:
+                del self._questions[next(iter(self._questions))]
+            self._questions[job.answer] = asyncio.create_task(asyncio.to_thread(job.build))
+        return await self._questions[job.answer]
 
     async def _ask(self, job: Vote, question: Question) -> str:
         """Ask the model and write the outcome, even if there is no reply."""
