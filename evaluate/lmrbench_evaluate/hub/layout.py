@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_data.base import names, proportions, text
+from lmrbench_data.base import names, proportions
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.hub_client import hub_errors
@@ -31,8 +31,8 @@ ALLOWED = {
     "judgements.jsonl": 256 * MIB,
 }
 NEEDED = ("run.json", "predictions.jsonl")
-#: The modules that the Space gets a copy of: they import nothing of ours but each other.
-SPACE_MODULES = (names, proportions, text, record_format, stats)
+#: The modules that the Space gets a copy of: they import nothing of ours.
+SPACE_MODULES = (names, proportions, record_format, stats)
 #: Folder of the Space with the records of local runs.
 LOCAL = "local"
 #: Limits of a run: what the leaderboard can show.
@@ -100,9 +100,9 @@ def check_free(
     return head, files
 
 
-def shown(value: object) -> str:
+def shown(text: Any) -> str:
     """Return text of a submission as one short line without invisible characters."""
-    return one_line(value)[:120]
+    return one_line(text)[:120]
 
 
 def table_faults(rows: Sequence[Mapping[str, Any]]) -> list[str]:
