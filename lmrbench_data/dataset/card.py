@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..base.paths import cards_folder
+from ..base.templates import environment
 from ..loader import CARD_KEY, CONFIGS, FUNCTION, SPLIT, UNDERSPECIFIED
 from ..tasks.manifest import Benchmark
 from .hub_tasks import tasks_with_rows
@@ -119,14 +120,9 @@ def _info(name: str, table: Table, benchmark: Benchmark) -> dict[str, Any]:
 
 def render_eval_yaml(benchmark: Benchmark, tables: Mapping[str, Table]) -> str:
     """Render the Hub's benchmark registration, with the tasks that these tables have rows for."""
-    import jinja2
-
     rows = {name: table.rows for name, table in tables.items()}
-    template = (cards_folder() / "eval.yaml").read_text(encoding="utf-8")
-    environment = jinja2.Environment(
-        trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
-    )
-    return environment.from_string(template).render(
+    template = environment(cards_folder()).get_template("eval.yaml")
+    return template.render(
         title=json.dumps(benchmark.title),
         chance=_chance(rows),
         tasks=tasks_with_rows(rows),

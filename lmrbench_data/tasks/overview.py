@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..base.proportions import CONTRACT
+from ..base.templates import environment
 from ..base.text import plural
 from ..loader import METHOD
 from .manifest import load_benchmark
@@ -112,13 +113,5 @@ def render_page(tasks: Sequence[Task]) -> str:
 
 
 def _page_template() -> "jinja2.Template":
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["cell"] = lambda text: str(text).replace("|", "\\|")
-    return environment.get_template("page.md.j2")
+    templates = environment(Path(__file__).parent, cell=lambda text: str(text).replace("|", "\\|"))
+    return templates.get_template("page.md.j2")
