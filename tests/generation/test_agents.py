@@ -393,6 +393,15 @@ def observed(folder: Path) -> list[str]:
     return [message["content"] for message in trace(folder) if message["role"] == "tool"]
 
 
+def check_outputs(folder: Path) -> None:
+    """Check that the agent has read, run, edited and tried, as the scripted model asks it to."""
+    seen = observed(folder)
+    assert "raise NotImplementedError" in seen[0]
+    assert "65534" in seen[0]
+    assert "(3, 11) tensor(2.)" in seen[1]
+    assert "[3.0, 6.0]" in seen[3]
+
+
 @pytest.mark.agents
 @pytest.mark.docker
 @pytest.mark.parametrize("agent", SESSIONS)
@@ -408,11 +417,7 @@ def test_agent_reads_edits_runs_and_finishes(
     assert rows[0]["setting"] == f"agent:{agent}"
     assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
     folder = tmp_path / "out" / "trajectories" / "toy-scale-0"
-    seen = observed(folder)
-    assert "raise NotImplementedError" in seen[0]
-    assert "65534" in seen[0]
-    assert "(3, 11) tensor(2.)" in seen[1]
-    assert "[3.0, 6.0]" in seen[3]
+    check_outputs(folder)
     assert KEY not in "".join(path.read_text() for path in folder.iterdir())
     assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
     assert "# Task" in json.dumps(server.requests[0].body["messages"])
@@ -445,11 +450,7 @@ def test_client_reads_edits_runs_and_finishes(
     assert solved(toy_row, row["model_patch"], local_sandbox)
     assert set(facts["effort"]) <= {"reasoning", "thinking", "output_config"}
     folder = tmp_path / "out" / "trajectories" / "toy-scale-0"
-    seen = observed(folder)
-    assert "raise NotImplementedError" in seen[0]
-    assert "65534" in seen[0]
-    assert "(3, 11) tensor(2.)" in seen[1]
-    assert "[3.0, 6.0]" in seen[3]
+    check_outputs(folder)
     first, *_, last = trace(folder)
     assert (first["role"], "# Task" in first["content"]) == ("user", True)
     assert (last["role"], last["content"], last["model"]) == ("assistant", "It is written.", MODEL)
