@@ -378,6 +378,7 @@ MALFORMED = {
     "null byte": RETURN + "'\0'\n",
     "half a surrogate pair": RETURN + "'\ud800'\n",
     "in a string": "'''\ndef scale(values, factor):\n    return values\n'''\n",
+    "a draft that was cut in thoughts": f"<think>\nThe function:\n```python\n{RETURN}values\n",
     "too many parentheses": RETURN + "(" * 100_000 + ")" * 100_000,
     "too many lambdas": RETURN + "lambda:" * 30_000 + "1",
     "too many branches": "def scale(values, factor):\n    if x: pass\n" + "    elif x: pass\n" * 5000,
@@ -489,6 +490,17 @@ REPLIES = {
     "types in prose": f"We use Dict<str, int> and List<int>.\n\n{FENCED}\nIt returns list<float>.",
     "a box": f"<|begin_of_box|>{FENCED}<|end_of_box|>",
     "turns": f"<|im_start|>assistant\n{FENCED}<|im_end|>\n<|im_start|>user\nThanks!<|im_end|>",
+    "a wrapper with a name of no list": f"<completion>\n{FENCED}</completion>\nIt multiplies.",
+    "such a wrapper without a fence": f"<submission>\n{BODY}</submission>\nIt multiplies.",
+    "such a wrapper behind thoughts": f"<think>\n{DRAFT}</think>\n<completion>\n{FENCED}</completion>\nIt multiplies.",
+    "such a wrapper in another": f"<result><name>scale</name><body>\n{FENCED}</body></result>\nIt multiplies.",
+    "open details": f"<details open>\n<summary>Code</summary>\n\n{FENCED}\n</details>\n\nIt multiplies.",
+    "a link in capitals": f"[DPO](https://example.org/dpo) says so.\n\n{FENCED}\nIt multiplies.",
+    "headings in capitals": f"[SUMMARY]\nWe multiply.\n\n[METHOD]\n{FENCED}\nIt multiplies.",
+    "thoughts that the answer ends": f"<analysis>\n{DRAFT}\nNo.\n\n<answer>\n{FENCED}</answer>\nIt multiplies.",
+    "such thoughts in brackets": f"[THINKING]\n{DRAFT}\nNo.\n\n[ANSWER]\n{FENCED}\nIt multiplies.",
+    "a last fence that a string holds, not closed": "So:\n\n```python\n"
+    + BODY.replace(":\n", ':\n    """\n```python\nscale([1], 2)\n```\n    """\n', 1),
     "a constant": f"```python\nPROMPT = '''\n<think>\nSo\n</think>\n</musing>\n'''\n\n{BODY}```\nDone.",
 }
 

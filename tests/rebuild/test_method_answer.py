@@ -1,6 +1,7 @@
 """An answer to a method is one text: which function of it goes into which file."""
 
 import ast
+import textwrap
 from collections.abc import Mapping
 
 import pytest
@@ -88,6 +89,11 @@ ANSWERS = {
     "the_path_above_the_block": block(MODEL, above="### `pack/model.py`") + block(TRAIN, above="**train.py**:"),
     "no_paths_at_all": block(MODEL) + block(TRAIN),
     "one_block_for_everything": block(MODEL + TRAIN),
+    "one_block_with_a_line_for_each_file": block(f"{MODEL}\n# file: train.py\n{TRAIN}", inside="pack/model.py"),
+    "a_list_of_blocks": "1. The model:\n"
+    + textwrap.indent(block(MODEL, inside="pack/model.py"), "   ")
+    + "2. The training:\n"
+    + textwrap.indent(block(TRAIN, inside="train.py"), "   "),
     "thoughts_first": "<think>def loss(x): maybe</think>\n" + block(MODEL) + block(TRAIN),
     "a_draft_and_a_correction": block("def fit(model):\n    return 0\n") + block(MODEL) + block(TRAIN),
     "a_block_a_function": method("Near", "forward", "x / 2")

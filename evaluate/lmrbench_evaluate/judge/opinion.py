@@ -113,7 +113,8 @@ def _json_in(text: str) -> str:
     """Return a reply without thoughts, marks of a chat template, and fences."""
     answer = text.strip()
     if not answer.startswith(("{", "```")):
-        answer = without_tokens(without_thoughts(answer, _START)).strip()
+        answer = without_thoughts(answer, _START)
+    answer = without_tokens(answer).strip()
     if answer.startswith("```"):
         answer = answer.removeprefix("```").removeprefix("json").removesuffix("```")
     return answer

@@ -131,7 +131,13 @@ def check_goal_file(path: str, source: str, goal_functions: Sequence[str]) -> No
 
 
 def _file_of(block: Block, goals: Mapping[str, Sequence[str]]) -> str:
-    """Return the goal file that a block's first line or the line above it names; "" if neither."""
+    """Return the goal file that a block's first line or the line above it names.
+
+    Empty if neither names one, or if the block has such lines for several files.
+    """
+    named = [path for path in goals if re.search(_file_line(path), block.code, re.MULTILINE)]
+    if len(named) > 1:
+        return ""
     for line in (block.code.partition("\n")[0], block.above):
         paths = [
             path for path in goals if re.search(rf"(?<![\w/.-]){re.escape(path)}(?![\w/])", line)
@@ -139,6 +145,10 @@ def _file_of(block: Block, goals: Mapping[str, Sequence[str]]) -> str:
         if paths:
             return max(paths, key=len)
     return ""
+
+
+def _file_line(path: str) -> str:
+    return rf"^# *file: *{re.escape(path)}[ \t]*$"
 
 
 def _has(block: Block, path: str, name: str, goals: Mapping[str, Sequence[str]]) -> bool:

@@ -26,6 +26,7 @@ from lmrbench_data.base.text import plural
 from .thoughts import TOKEN, Span, without_thoughts
 
 _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
+_FENCE_START = re.compile(r"[ \t]*(?:`{3}|~{3})")
 _TOKENS = re.compile(rf"(?P<start>^[ \t]*{TOKEN}++)|{TOKEN}++(?P<end>[ \t]*+$)?", re.MULTILINE)
 _CODE_START = re.compile(
     r"^[ \t]*(?:@[ \t]*\w|(?:async[ \t]+)?def[ \t]+\w|class[ \t]+\w+[ \t]*[:(\[]"
@@ -105,12 +106,24 @@ def _read_reply(text: str, reader: "_Reader", is_cut: bool) -> tuple[list[Block]
     """Return the blocks of a reply, and the reply without its thoughts."""
     blocks = reader.read(text)
     code = [block.span for block in blocks if block.tree]
-    reply = without_thoughts(text, reader.mention, code, is_cut=is_cut)
+    ends_with_code = not is_cut and _ends_with_code(text, code)
+    reply = without_thoughts(text, reader.mention, code, ends_with_code=ends_with_code)
     if reply != text:
         blocks = reader.read(reply)
     if is_cut:
         blocks = _before_cut(blocks, reply, reader.mention)
     return blocks, reply
+
+
+def _ends_with_code(text: str, code: Sequence[Span]) -> bool:
+    """Return whether a reply ends with code that stands between two fences or without any."""
+    if not code or text.rstrip().endswith(">"):
+        return False
+    start, end = code[-1]
+    lines = text[start:end].strip().split("\n")
+    is_fenced = bool(_FENCE_START.match(lines[0]))
+    is_closed = bool(_FENCE_START.match(lines[-1]))
+    return not text[end:].strip() and is_closed == is_fenced
 
 
 def _syntax_problem(blocks: Sequence[Block], mention: re.Pattern[str]) -> str:
@@ -221,16 +234,17 @@ class _Reader:
         else at the first, or with the reply.
         """
         fences = (n for n in range(first + 1, len(reply.lines)) if _closes(fence, reply.lines[n]))
-        candidates = []
+        closed = []
         for end in itertools.islice(fences, _TRIES):
-            block = self._block(reply.text(first + 1, end), reply.span(first, end + 1))
-            candidates.append((block._replace(is_closed=True), end + 1))
+            text = _dedented(reply.lines[first + 1 : end], len(fence[1]))
+            block = self._block(text, reply.span(first, end + 1))
+            closed.append((block._replace(is_closed=True), end + 1))
             if block.tree:
-                return candidates[-1]
-        if candidates:
-            return candidates[0]
+                return closed[-1]
         end = len(reply.lines)
-        return self._block(reply.text(first + 1), reply.span(first, end)), end
+        text = _dedented(reply.lines[first + 1 :], len(fence[1]))
+        block = self._block(text, reply.span(first, end))
+        return closed[0] if closed and block.tree is None else (block, end)
 
     def _block(self, text: str, span: Span) -> Block:
         """Read a block, if need be without the marks of chat templates."""
@@ -261,6 +275,11 @@ class _Reader:
                 span = (start + first, start + end) if clean == text else (start, start)
                 blocks.append(Block(code, span, tree, defines=True))
         return blocks or [whole]
+
+
+def _dedented(lines: Sequence[str], width: int) -> str:
+    """Return the text of a block without the indentation of its fence, as in CommonMark."""
+    return "".join(re.sub(rf"^[ \t]{{0,{width}}}", "", line) for line in lines)
 
 
 def _closes(fence: re.Match[str], line: str) -> bool:

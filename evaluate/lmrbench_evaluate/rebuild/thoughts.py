@@ -39,6 +39,7 @@ _SIDES = {"begin", "start", "end", "of"}
 #: What begins and ends with a turn of a conversation, not with thoughts.
 _TURNS = {"im", "text", "turn", "sentence", "header", "message", "s", "inst"}
 _NOTHING = re.compile(rf"(?:\s|{TOKEN}|assistant\b)*+")
+_SUMMARY = re.compile(r"\s*(?:<summary>[^<\n]*</summary>\s*)?")
 #: A sentence goes on here.
 _GOES_ON = re.compile(r" ?(?!async |def |class |import )[a-z.,;:)]")
 Span = tuple[int, int]
@@ -65,45 +66,53 @@ class _Mark(NamedTuple):
 
 
 def without_thoughts(
-    text: str, answer: re.Pattern[str], code: Sequence[Span] = (), *, is_cut: bool = False
+    text: str,
+    answer: re.Pattern[str],
+    code: Sequence[Span] = (),
+    *,
+    ends_with_code: bool = False,
 ) -> str:
     """Return a reply without its thoughts and without the marks around its answer.
 
     Thoughts are what two marks enclose that are named like thoughts, or that open the reply if more
-    follows; and all that stands before a closing mark without an opening one, such as that of the
-    final channel. Thoughts that do not end are the rest of the reply, unless it ends with code and
-    was not cut.
+    follows, unless they enclose nothing but code; and all that stands before a closing mark without
+    an opening one, such as that of the final channel. Thoughts that do not end are the rest of the
+    reply, or what stands before an answer's mark in it, unless the reply ends with code.
 
     Args:
         answer: matches where an answer may begin.
         code: spans of the text that are code, in order: what stands in them is no mark.
-        is_cut: whether the reply was cut.
+        ends_with_code: whether the reply ends with code and was not cut.
     """
     ends = [match.end() for match in answer.finditer(text)]
-    thoughts = _Thoughts(text, max(ends, default=0))
+    thoughts = _Thoughts(text, code, max(ends, default=0))
     for mark in _marks(text, code):
         if mark.opens:
             thoughts.open(mark)
         elif mark.is_answer:
-            thoughts.leave_out(mark.start, mark.end)
+            thoughts.note_answer(mark)
         else:
             thoughts.close(mark)
-    ends_with_code = not is_cut and _ends_with_code(text, code)
     for mark in thoughts.opened.values():
         if _never_ends(mark, text, ends_with_code):
-            thoughts.left_out.append((mark.start, len(text)))
+            is_answered = mark.start < thoughts.answer_start
+            end = thoughts.answer_start if is_answered else len(text)
+            thoughts.left_out.append((mark.start, end))
     return _cut_out(text, thoughts.left_out)
 
 
 class _Thoughts:
     """The thoughts of a reply, of which the marks are read in order."""
 
-    def __init__(self, text: str, last_answer: int) -> None:
+    def __init__(self, text: str, code: Sequence[Span], last_answer: int) -> None:
         self.text = text
+        self.code = code
         self.last_answer = last_answer
         """The end of the last place where an answer may begin."""
         self.left_out: list[Span] = []
         self.opened: dict[str, _Mark] = {}
+        self.answer_start = 0
+        """The place of the last mark that begins a line and an answer; 0 if there is none."""
         self.head = _skip_blank(text, 0)
         """Where the reply begins behind the thoughts so far."""
 
@@ -112,12 +121,37 @@ class _Thoughts:
         stands_out = mark.stands_out if mark.is_thought else mark.start <= self.head
         self.opened.setdefault(mark.key, mark._replace(stands_out=stands_out))
 
+    def note_answer(self, mark: _Mark) -> None:
+        """Leave out the mark of an answer."""
+        self.leave_out(mark.start, mark.end)
+        if not mark.closes and mark.stands_out and mark.end <= self.last_answer:
+            self.answer_start = mark.start
+
     def close(self, mark: _Mark) -> None:
         """Leave out what a mark ends, if it ends thoughts."""
         opening = self.opened.pop(mark.key, None)
+        if opening and not opening.is_thought and self._is_code(opening.end, mark.start):
+            self.leave_out(opening.start, opening.end)
+            self.leave_out(mark.start, mark.end)
+            return
         is_followed = _skip_blank(self.text, mark.end) < len(self.text)
         if _are_thoughts(opening, mark, is_followed, self.last_answer >= mark.end):
             self.leave_out(opening.start if opening else 0, mark.end)
+
+    def _is_code(self, start: int, end: int) -> bool:
+        """Return whether nothing but code stands here, perhaps with a summary: drafts have prose.
+
+        It stops at the first other text, so that nested marks take no more than linear time.
+        """
+        position = _skip_summary(self.text, start)
+        is_code = False
+        while position < end:
+            block = _span_at(position, self.code)
+            if not block:
+                return False
+            is_code = True
+            position = _skip_summary(self.text, block[1])
+        return is_code
 
     def leave_out(self, start: int, end: int) -> None:
         """Leave out a part of the reply."""
@@ -141,15 +175,10 @@ def _are_thoughts(
     return first.stands_out and (is_followed if opening else is_answered)
 
 
-def _ends_with_code(text: str, code: Sequence[Span]) -> bool:
-    if not code or text.rstrip().endswith(">"):
-        return False
-    return not text[code[-1][1] :].strip()
-
-
 def _never_ends(mark: _Mark, text: str, ends_with_code: bool) -> bool:
     """Return whether an opening mark without a closing one begins thoughts."""
-    is_heading = text[mark.start] == "[" and not text[mark.start : mark.end].isupper()
+    is_shouted = mark.is_thought and text[mark.start : mark.end].isupper()
+    is_heading = text[mark.start] == "[" and not is_shouted
     if is_heading or not mark.stands_out:
         return False
     is_channel = not mark.key
@@ -173,12 +202,18 @@ def _skip_blank(text: str, start: int) -> int:
     return blank.end() if blank else start
 
 
+def _skip_summary(text: str, start: int) -> int:
+    """Return where white space ends that stands here, with the summary of HTML details."""
+    blank = _SUMMARY.match(text, start)
+    return blank.end() if blank else start
+
+
 def _marks(text: str, code: Sequence[Span]) -> Iterator[_Mark]:
     """Yield the marks of a text outside of its code."""
     end = 0
     begins_line = True
     for match in _MARKS.finditer(text):
-        if _is_inside(match.start(), code):
+        if _span_at(match.start(), code):
             continue
         gap = text[end : match.start()]
         line = gap.rpartition("\n")[2]
@@ -192,10 +227,12 @@ def _marks(text: str, code: Sequence[Span]) -> Iterator[_Mark]:
             yield mark
 
 
-def _is_inside(position: int, spans: Sequence[Span]) -> bool:
-    """Return whether a position is in one of the spans, which are in order."""
+def _span_at(position: int, spans: Sequence[Span]) -> Span | None:
+    """Return the span that holds a position; the spans are in order."""
     index = bisect_right(spans, position, key=lambda span: span[0]) - 1
-    return index >= 0 and position < spans[index][1]
+    if index < 0 or position >= spans[index][1]:
+        return None
+    return spans[index]
 
 
 def _read_mark(match: re.Match[str]) -> _Mark | None:
