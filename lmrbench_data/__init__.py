@@ -22,5 +22,6 @@ _HOMES = {"load": ".dataset.load", "unpack": ".loader"}
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that importing the package is cheap."""
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        problem = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(f"{problem}; what evaluates answers is in `lmrbench`")
     return getattr(importlib.import_module(_HOMES[name], __name__), name)

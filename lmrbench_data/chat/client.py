@@ -173,6 +173,8 @@ class ChatClient:
         choice = get(reply.body, "choices", 0)
         if choice is None:
             problem = "the server sends a stream, although stream is false"
+            if reply.break_off:
+                problem += f": {self.clean(reply.break_off)}"
             raise RequestError(problem, reached=False, is_billed=True)
         self.answers_others = True
         message = get(choice, "message")
@@ -323,7 +325,8 @@ def _tool(message: Any) -> str:
     call = get(message, "tool_calls", 0) or get(message, "function_call")
     if not call:
         return ""
-    name = get(call, "function", "name") or get(call, "name") or "unnamed"
+    names = [get(call, kind, "name") for kind in ("function", "custom")]
+    name = next(filter(None, [*names, get(call, "name")]), "unnamed")
     return one_line(name)[:80]
 
 

@@ -17,7 +17,7 @@ class Ending(Enum):
 
 #: Inspect and OpenRouter write `unknown` if a server states no reason.
 _COMPLETE = """
-stop end_turn stop_sequence complete completed eos eos_token
+stop stopped end_turn stop_sequence complete completed normal eos eos_token endoftext
 tool_calls tool_call tool_use function_call unknown none null
 """.split()
 _GAVE_UP = """

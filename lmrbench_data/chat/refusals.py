@@ -27,9 +27,9 @@ class Cause(Enum):
 
 #: Two lengths are compared, and one of them is that of a prompt; neither a rate nor a time.
 _LENGTH = (
-    r"^(?!.*(rate.?limit|per (min|second|hour|day)|timed? ?out|\btook\b|concurren))"
+    r"^(?!.*(rate.?limit|per (min|second|hour|day)|timed? ?out|\btook\b|concurren|\barray\b))"
     r"(?=.*(input|prompt|message|context|request|sequence|conversation|token))"
-    r"(?=.*(exceed|too (long|large|many|big)|longer|larger|greater|(more|less|lower) than|"
+    r"(?=.*(exceed|too (long|large|many|big)|(?<!no )longer|larger|greater|(more|less|lower) than|"
     r"fewer|at (most|least)|maximum|overflow|reduce|shorten|beyond|surpass|not fit|<=|>|range|"
     r"supports? up to|limited to|\blimit\b))"
     r"(?=.*(token|context|length|window|\bsize\b|\blong\b))"
@@ -52,7 +52,8 @@ CODES: Mapping[Cause, Mapping[str, str]] = {
     },
     Cause.LENGTH: {
         r"context|too_?(long|large|many_tokens)|string_above": "context_length_exceeded",
-        r"token_limit|max_(length|prompt|input)|(prompt|input)_(length|to)": "prompt_tokens",
+        r"token_limit|(?<!array_above_)max_(length|prompt|input)": "token_limit",
+        r"(prompt|input)_(length|to)": "prompt_tokens",
     },
     Cause.ACCESS: {
         r"api_?key|authenti|authori[sz]|invalid_auth": "invalid_api_key",
@@ -78,15 +79,18 @@ WORDS: Mapping[Cause, Mapping[str, str]] = {
     },
     Cause.LENGTH: {
         _LENGTH: "the prompt exceeds the context window",
+        r"(prompt|tokens?|输入|上下文).{0,12}(超长|过长|超过|超出)": "prompt 超长",
     },
     Cause.ROLE: {
         r"system['\"` ]*(role|message|prompt|instruction)": "system role not supported",
-        r"role[s:'\"` ]*system|developer instruct|roles must alternate": "unknown role: 'system'",
+        r"\broles?\b.{0,40}\bsystem\b|developer instruct": "unknown role: 'system'",
+        r"roles must alternate|'user' or 'assistant'": "input should be 'user' or 'assistant'",
     },
     Cause.ACCESS: {
         r"api.?key|secret key|credential|authori[sz]ation|令牌|密钥": "api key not valid",
         r"authenti|unauthori|^not found|method not allowed": "not authenticated",
         r"(invalid|incorrect|wrong|virtual)\b.{0,12}\b(key|token)\b": "invalid token",
+        r"\btoken\b.{0,20}\b(invalid|expired|no longer)": "the token has expired",
         r"connected db|pinned to|\bno models? |\bvalid model": "no models loaded",
         r"llm provider|模型.{0,6}不存在": "llm provider not provided",
         _NO_MODEL: "the model does not exist",

@@ -4,11 +4,13 @@ import contextlib
 import email.utils
 import json
 import random
+import re
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ..base.text import one_line
 from .answer_forms import CHAT, AnswerForm
 from .budget import Tokens
 from .finish_reasons import Ending, ending
@@ -19,8 +21,12 @@ if TYPE_CHECKING:
 
 #: Where a response states why its body cannot be read.
 DAMAGE = "lmrbench"
+#: Such a reason after which the same request may succeed.
+BROKEN_OFF = "the connection broke before the answer ended"
 #: Statuses of gateways that stopped waiting: the server behind them may still answer, and bill.
 _LOST = (504, 524)
+#: The title of a web page stands in its first characters.
+_MAX_PAGE = 4000
 #: A server that asks for a longer pause is not asked again.
 _LONGEST_WAIT_S = 120.0
 
@@ -112,16 +118,32 @@ def read_reply(response: "httpx2.Response", form: AnswerForm = CHAT) -> Reply:
     if response.is_redirect:
         return _redirect(reply)
     if not response.is_success:
-        reply = replace(reply, problem=damage or f"HTTP {reply.status}: {reply.refusal.message}")
+        reply = replace(reply, problem=damage or f"HTTP {reply.status}: {_stated_problem(reply)}")
     elif damage:
-        return replace(reply, status=502, problem=damage, is_billed=True, is_lost=True)
-    elif response.headers.get("Content-Type", "").startswith("text/event-stream"):
+        is_lost = damage != BROKEN_OFF
+        return replace(reply, status=502, problem=damage, is_billed=True, is_lost=is_lost)
+    elif _is_stream(response):
         return replace(reply, is_billed=True)
     else:
         reply = _read_success(reply)
     if reply.status in _LOST:
         return replace(reply, is_billed=True, is_lost=True)
     return reply
+
+
+def _stated_problem(reply: Reply) -> str:
+    """Return the message of an error, or the title of a web page."""
+    text = reply.response.text.lstrip()
+    if not text.startswith("<"):
+        return reply.refusal.message
+    title = re.search(r"<title[^>]*>([^<]*)", text[:_MAX_PAGE], re.IGNORECASE)
+    return f"a web page ({one_line(title[1])})" if title else "a web page"
+
+
+def _is_stream(response: "httpx2.Response") -> bool:
+    """Return whether a body is a stream of events; some servers call theirs JSON."""
+    kind = response.headers.get("Content-Type", "")
+    return kind.startswith("text/event-stream") or response.text.startswith("data: {")
 
 
 def _redirect(reply: Reply) -> Reply:

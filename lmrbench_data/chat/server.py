@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ArgumentError, InputError
 from ..base.text import one_line
 from .answer_forms import CHAT, AnswerForm
-from .reply import DAMAGE, Reply, read_reply
+from .reply import BROKEN_OFF, DAMAGE, Reply, read_reply
 
 if TYPE_CHECKING:
     import httpx2
@@ -147,6 +147,8 @@ class Connection:
             problem = f"the certificate of {server_name(self._url)} is not trusted"
             fix = "name the certificate of its authority in SSL_CERT_FILE or SSL_CERT_DIR"
             raise InputError(f"{problem} ({one_line(error)[:200]}); {fix}") from error
+        if "WRONG_VERSION_NUMBER" in str(error):
+            raise InputError(f"{server_name(self._url)} does not speak https; try http")
         is_late = isinstance(error, httpx2.ReadTimeout)
         problem = one_line(repr(error))[:200]
         if is_late:
@@ -233,6 +235,6 @@ async def _unpack(response: "httpx2.Response") -> tuple[bytes, str]:
         return b"", f"the server's answer is damaged ({encoding})"
     except (httpx2.ReadError, httpx2.RemoteProtocolError) as error:
         if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
-            raise  # nothing was read, and it can be asked for again
+            return b"", BROKEN_OFF
         return b"", f"the stream was cut ({one_line(error)[:200]})"
     return bytes(body), ""

@@ -80,6 +80,7 @@ LENGTH = [
     error("Prompt contains 65673 tokens, too large for model with 32768 maximum context length"),
     error("Invalid request: Your request exceeded model token limit: 8192", type="invalid_request_error"),
     error("Requested tokens (5940) exceed context window of 5120", 500),
+    error("Prompt 超长", code="1261"),
     Reply(413, b"<html>Request Entity Too Large"),
     Reply(400, {"object": "error", "message": "Input is too long for requested model.", "code": 400}),
 ]  # fmt: skip
@@ -150,6 +151,8 @@ ACCESS = [
     error("Model 'm' not found, try pulling it first"),
     error("No models loaded. Please load a model."),
     error("API key not valid. Please pass a valid API key.", reason="INVALID_ARGUMENT"),
+    error("The access token is no longer valid"),
+    Reply(400, {"error_code": 110, "error_msg": "Access token invalid or no longer valid"}),
     Reply(422, {"detail": [{"loc": ["body", "model"], "msg": "unknown model", "input": "temperature"}]}),
 ]
 
@@ -193,13 +196,26 @@ def test_filtered_prompt_is_a_row_if_others_are_answered(
     assert lmr.generate(**options).kept == 4
 
 
-@pytest.mark.parametrize("text", ["Provider returned error", "We could not parse the JSON body of your request.", ""])
-def test_passing_refusal_repeats_the_same_request(text: str, server: Server, options: dict[str, Any]) -> None:
-    server.script = [error(text)]
+PASSING = [
+    error("Provider returned error"),
+    error("We could not parse the JSON body of your request."),
+    error(""),
+    error(
+        "Invalid 'stop': array too long. Expected an array with maximum length 4, but got one with length 5.",
+        code="array_above_max_length",
+    ),
+]
+
+
+@pytest.mark.parametrize("refusal", PASSING, ids=range(len(PASSING)))
+def test_refusal_of_no_known_cause_repeats_the_same_request(
+    refusal: Reply, server: Server, options: dict[str, Any]
+) -> None:
+    server.script = [refusal]
     assert lmr.generate(**options, temperature=0.8).complete
     assert {row["metadata"]["temperature"] for row in rows_of(options)} == {0.8}
     assert server.requests[0].body == server.requests[1].body
-    server.judge = lambda request: error(text)
+    server.judge = lambda request: refusal
     assert "HTTP 400" in lmr.generate(**{**options, "out": options["out"].with_name("q.jsonl")}, retries=0).first_error
     assert len(server.requests) == 5, "no repetition without retries"
 
@@ -279,6 +295,8 @@ def test_web_page_hints_at_the_address(server: Server, options: dict[str, Any]) 
     server.judge = lambda request: Reply(body=b"<!doctype html><title>Hello</title> invalid api key")
     done = lmr.generate(**options, retries=0)
     assert "not a chat completion but a web page (the address often ends in /v1)" in done.first_error
+    server.judge = lambda request: Reply(504, b"<html><head><title>504 Gateway Time-out</title></head><body>nginx")
+    assert lmr.generate(**options, retries=0).first_error == "toy-a: HTTP 504: a web page (504 Gateway Time-out)"
 
 
 # --- replies ----------------------------------------------------------------------------------------------------------
@@ -319,6 +337,15 @@ def test_stream_nobody_asked_for_is_no_answer(server: Server, options: dict[str,
     assert [request.body["stream"] for request in server.requests] == [False, False]
 
 
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
+def test_error_in_a_stream_is_shown(kind: str, server: Server, options: dict[str, Any]) -> None:
+    event = json.dumps({"error": {"message": "Upstream is out of order"}})
+    server.judge = lambda request: Reply(body=f"data: {event}\n\n".encode(), headers={"Content-Type": kind})
+    done = lmr.generate(**options)
+    assert done.first_error == "toy-a: the server sends a stream, although stream is false: Upstream is out of order"
+    assert len(server.requests) == 2
+
+
 @pytest.mark.parametrize("reason", ["abort", "cancelled", "insufficient_system_resource", "error"])
 def test_server_that_gives_up_is_asked_again(reason: str, server: Server, options: dict[str, Any]) -> None:
     server.script = [Reply(body=completion(TOY_ANSWER, finish_reason=reason))]
@@ -349,19 +376,22 @@ def test_reply_without_a_text_is_an_answer_with_its_reason(
     assert lmr.generate(**options).kept == 2
 
 
+FUNCTION = {"name": "write_file", "arguments": json.dumps({"content": TOY_ANSWER})}
+CUSTOM = {"name": "write_file", "input": TOY_ANSWER}
+CALLS = [
+    ("stop", {"tool_calls": [{"id": "a", "type": "function", "function": FUNCTION}]}),
+    ("tool_calls", {"tool_calls": [{"id": "a", "type": "function", "function": FUNCTION}]}),
+    ("tool_calls", {"tool_calls": [{"id": "a", "type": "custom", "custom": CUSTOM}]}),
+    ("function_call", {"function_call": FUNCTION}),
+]
+
+
 @pytest.mark.parametrize("text", [None, "I will write the file now."])
-@pytest.mark.parametrize("reason", ["stop", "tool_calls", "function_call"])
+@pytest.mark.parametrize(("reason", "calls"), CALLS)
 def test_tool_that_the_model_calls_is_named(
-    text: str | None, reason: str, server: Server, options: dict[str, Any], caplog: pytest.LogCaptureFixture
+    text: str | None, reason: str, calls: Any, server: Server, options: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     body = completion(text, finish_reason=reason)
-    function = {"name": "write_file", "arguments": json.dumps({"content": TOY_ANSWER})}
-    is_old = reason == "function_call"
-    calls = (
-        {"function_call": function}
-        if is_old
-        else {"tool_calls": [{"id": "a", "type": "function", "function": function}]}
-    )
     body["choices"][0]["message"] |= calls
     server.judge = lambda request: Reply(body=body)
     assert lmr.generate(**options).unusable == 2

@@ -54,17 +54,45 @@ def test_error_inside_a_reply_is_retried_and_never_an_answer(server: Server) -> 
         ask(server.base_url, retries=0)
 
 
-@pytest.mark.parametrize("status", [400, 422, 500])
-def test_refused_system_role_moves_its_text_to_the_user(status: int, server: Server) -> None:
+ROLE = [
+    (400, {"error": {"message": "System role not supported"}}),
+    (500, {"error": {"message": "System role not supported"}}),
+    (
+        400,
+        {
+            "error": {
+                "message": "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+                "param": "messages[0].role",
+                "code": "unsupported_value",
+            }
+        },
+    ),
+    (422, {"detail": [{"loc": ["body", "messages", 0, "role"], "msg": "Input should be 'user' or 'assistant'"}]}),
+]
+
+
+@pytest.mark.parametrize(("status", "body"), ROLE)
+def test_refused_system_role_moves_its_text_to_the_user(status: int, body: Any, server: Server) -> None:
     def refuse(request: Request) -> str | Reply:
         is_refused = request.body["messages"][0]["role"] == "system"
-        return Reply(status, {"error": {"message": "System role not supported"}}) if is_refused else "Because."
+        return Reply(status, body) if is_refused else "Because."
 
     server.judge = refuse
     answer = ask(server.base_url)
     assert (answer.text, answer.has_system_role, answer.temperature) == ("Because.", False, 0.5)
     assert server.requests[-1].body["messages"] == [{"role": "user", "content": "Be brief.\n\nWhy?"}]
     assert len(server.requests) == 3, "refused once, and not retried"
+
+
+def test_answer_that_breaks_off_is_asked_for_again_and_may_be_billed(server: Server) -> None:
+    server.script = [Reply(body=completion("Because."), cut=9)]
+    assert ask(server.base_url).text == "Because."
+    server.judge = lambda request: Reply(body=completion("Because."), cut=9)
+    with pytest.raises(RequestError, match=r"^the connection broke before the answer ended$") as broken:
+        ask(server.base_url, retries=1)
+    assert broken.value.is_billed
+    with pytest.raises(InputError, match=r"^https://127\.0\.0\.1:\d+/v1 does not speak https; try http$"):
+        ask(server.base_url.replace("http:", "https:"))
 
 
 def test_content_in_parts_is_joined_to_text(server: Server) -> None:
