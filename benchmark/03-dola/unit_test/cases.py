@@ -1,8 +1,8 @@
 """Labelled inputs for dola-greedy-decode.
 
 `ScriptedLM` reads the logits of each layer from a table, so that each case says exactly what the layers predict. The
-paper names the Jensen-Shannon divergence, and its code takes the mixture first: core cases use steps at which both
-clearly choose the same layer (`clear_steps`).
+steps of most cases are those at which the divergence of Equation E and the textbook's clearly choose the same layer
+(`clear_steps`): one case tells the two apart.
 """
 
 from types import SimpleNamespace
@@ -52,18 +52,29 @@ def random_steps(seed: int, steps: int, batch: int, sharpest: float = 3.5) -> Te
     return sharpness * (nearness * own[:, 5:] + (1 - nearness) * own)
 
 
+def farthest_layers(script: Tensor) -> list[tuple[Tensor, Tensor]]:
+    """For the textbook's divergence and for that of Equation E, each step's layer, and whether it leads by a tenth."""
+    log_q = script.double().log_softmax(dim=-1)
+    both = log_q[:, :5], log_q[:, 5:]
+    log_m = torch.logaddexp(*both) - torch.tensor(2.0).log()
+    to_mixture = sum((q.exp() * (q - log_m)).sum(dim=-1).mean(dim=-1) for q in both)
+    from_mixture = sum((log_m.exp() * (log_m - q)).sum(dim=-1).mean(dim=-1) for q in both)
+    tops = [divergence.topk(2) for divergence in (to_mixture, from_mixture)]
+    return [(top.indices[:, 0], top.values[:, 1] < 0.9 * top.values[:, 0]) for top in tops]
+
+
 def clear_steps(seed: int, steps: int, batch: int, sharpest: float = 3.5) -> Tensor:
-    """The random steps at which both directions of the divergence take the same layer by a margin of a tenth."""
-    found = []
-    for step in random_steps(seed, 9 * steps, batch, sharpest):
-        log_q = step.double().log_softmax(dim=-1)
-        log_m = torch.logaddexp(log_q[:5], log_q[5:]) - torch.tensor(2.0).log()
-        to_mixture = sum((q.exp() * (q - log_m)).sum(dim=-1).mean(dim=-1) for q in (log_q[:5], log_q[5:]))
-        from_mixture = sum((log_m.exp() * (log_m - q)).sum(dim=-1).mean(dim=-1) for q in (log_q[:5], log_q[5:]))
-        tops = [divergence.topk(2) for divergence in (to_mixture, from_mixture)]
-        if tops[0].indices[0] == tops[1].indices[0] and all(top.values[1] < 0.9 * top.values[0] for top in tops):
-            found.append(step)
-    return torch.stack(found[:steps])
+    """Random steps at which both divergences clearly take the same layer."""
+    script = random_steps(seed, 9 * steps, batch, sharpest)
+    (textbook, is_clear), (paper, is_clear_too) = farthest_layers(script)
+    return script[is_clear & is_clear_too & (textbook == paper)][:steps]
+
+
+def telling_steps(seed: int, steps: int, batch: int) -> Tensor:
+    """Random steps at which Equation E clearly takes another layer than the textbook's divergence."""
+    script = random_steps(seed, 180 * steps, batch)
+    (textbook, _), (paper, is_clear) = farthest_layers(script)
+    return script[is_clear & (textbook != paper)][:steps]
 
 
 def prompts(batch: int = 1) -> Tensor:
@@ -192,9 +203,20 @@ def case_limits(seed):
     return [*limits, words, decoded_rows(seed, rows, max_length=None, stopping_criteria=MaxLengthCriteria(7))]
 
 
+@core
+@compare(rtol=1e-3, atol=1e-4)
+def case_divergence_of_equation_e(seed):
+    """Steps at which the textbook's divergence takes another layer."""
+    runs = []
+    for batch in (1, 3):
+        model = ScriptedLM(telling_steps(seed, 5, batch))
+        runs.append(full_run(model, prompts(batch), candidate_premature_layers=(0, 1, 2, 3, 4), max_length=8))
+    return runs
+
+
 @compare(rtol=1e-3, atol=1e-4)
 def case_divergence_from_the_mixture(seed):
-    """Any steps, also those at which the textbook divergence takes another layer."""
+    """Any steps, however near the divergences of two layers are."""
     runs = []
     for batch in (1, 3):
         model = ScriptedLM(random_steps(seed, 40, batch))

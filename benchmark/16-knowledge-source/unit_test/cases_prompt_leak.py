@@ -1,6 +1,6 @@
 """Labelled inputs for parametric-object-prompt-leak-check.
 
-In core cases objects are lower-cased and stripped, as the model's are, and no entity is a part of another.
+In core cases objects are lower-cased and stripped, as the model's are.
 """
 
 import numpy as np
@@ -77,8 +77,18 @@ def case_relations_of_the_repository(seed):
     table = load_relations()
     entities = table[[name for name in table if name.startswith("generation_")]].to_numpy().ravel().tolist()
     objects = sorted({name.lower() for name in entities + load_triplets(table)["object"].tolist()})
-    whole = [a for a in objects if not any(a != b and (a in b or b in a) for b in objects)]
-    return ask(whole, table.sample(frac=0.6, random_state=seed))
+    return ask(objects, table.sample(frac=0.6, random_state=seed))
+
+
+@core
+@compare(exact=True)
+def case_parts_of_entities(seed):
+    """A part of an entity does not count, and neither does an entity as a part of an object (Section 3.1.2)."""
+    table, _ = random_table(seed, 9)
+    table.loc[:2, "generation_subject_1"] = ["New York City", "William Shakespeare", "York"]
+    shown = table["generation_object_1"].str.lower()
+    objects = ["new york", "york", "york city", "new york city", "shakespeare", "new york city hall"]
+    return ask([*objects, *shown, *shown.str[:-1], *shown.str[2:], *("greater " + shown)], table)
 
 
 @compare(exact=True)

@@ -7,8 +7,8 @@ import torch.nn.functional as F
 def js_divergence(p, q):
     m = (p + q) / 2
     # torch's argument order: the first one is the logarithm of what is compared with.
-    left = F.kl_div((m + 1e-10).log(), p, reduction="none").sum(dim=-1)
-    right = F.kl_div((m + 1e-10).log(), q, reduction="none").sum(dim=-1)
+    left = F.kl_div((p + 1e-10).log(), m, reduction="none").sum(dim=-1)
+    right = F.kl_div((q + 1e-10).log(), m, reduction="none").sum(dim=-1)
     return ((left + right) / 2).mean().item()
 
 

@@ -41,8 +41,8 @@ def dola_greedy_decode(
             for layer in layers:
                 q_early = F.softmax(logits[layer][:, -1, :], dim=-1)
                 m = 0.5 * (q_final + q_early)
-                kl_final = (q_final * (q_final.log() - m.log())).sum(-1)
-                kl_early = (q_early * (q_early.log() - m.log())).sum(-1)
+                kl_final = (m * (m.log() - q_final.log())).sum(-1)
+                kl_early = (m * (m.log() - q_early.log())).sum(-1)
                 jsd.append((0.5 * kl_final + 0.5 * kl_early).mean())
             premature = layers[int(torch.stack(jsd).argmax())]
             counts[premature] += 1
