@@ -13,6 +13,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from lmrbench_data.base.archive import matching
+from lmrbench_data.base.configurations import KINDS
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.git import ignored_files
 from lmrbench_data.base.paths import benchmark_folder
@@ -22,7 +23,7 @@ from lmrbench_data.tasks.drafts import todo_marks
 from lmrbench_data.tasks.environments import load_environments
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.problems import Problem
-from lmrbench_data.tasks.task import RECORDED, Implementation, Task
+from lmrbench_data.tasks.task import RECORDED, Implementation, Instance, Task
 from lmrbench_data.tasks.task_folders import read_tasks, stated_ids, task_folders, unknown_names
 
 from .static import ReferenceLines, static_problems
@@ -179,9 +180,32 @@ def _orphan_problems(task: Task) -> _Places:
         if path.name not in instances:
             fix = f"rename it to one of: {', '.join(sorted(instances))}"
             yield f"variants/{path.name}", f"belongs to no instance; {fix}"
+    for item in task.every_instance:
+        yield from _misplaced_variants(task, item)
     for path in matching(task.folder / RECORDED, "*"):
         if path.name.partition(".")[0] not in recorded:
             yield f"{RECORDED}/{path.name}", "belongs to no instance; delete it and record again"
+
+
+def _misplaced_variants(task: Task, item: Instance) -> _Places:
+    """Yield what lies among the variants of an instance and is not read as one."""
+    expected = "a folder" if item.configuration.is_method else "NAME.py"
+    for path in matching(task.folder / "variants" / item.instance_id, "[!._]*"):
+        place = f"variants/{item.instance_id}/{path.name}"
+        if path.name not in KINDS or not path.is_dir():
+            yield place, f"is no kind of variant; move it to one of: {', '.join(KINDS)}"
+            continue
+        variants = task.variants(item, path.name)
+        for entry in matching(path, "[!._]*"):
+            if entry not in variants:
+                yield f"{place}/{entry.name}", f"is not read as a variant; name it {expected}"
+
+
+def _nested_repository_problems(task: Task) -> _Places:
+    """Yield the git repositories below a task."""
+    problem = "makes its folder another repository, whose files a clone will lack; remove it"
+    for path in sorted(task.folder.rglob(".git")):
+        yield path.relative_to(task.folder).as_posix(), problem
 
 
 def _ignored_problems(task: Task) -> _Places:
@@ -253,6 +277,7 @@ _OF_TASKS = (
     _arxiv_problems,
     _paper_problems,
     _orphan_problems,
+    _nested_repository_problems,
     _ignored_problems,
     _helper_problems,
     _readme_problems,
@@ -328,16 +353,23 @@ def _case_problems(task: Task, item: Implementation) -> _Places:
         return
     for message in _declaration_problems(tree):
         yield file, message
+    fix = "return the outputs, the evaluator compares them"
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _name(node.func) in _VERDICTS:
-            fix = "return the outputs, the evaluator compares them"
             yield f"{file}:{node.lineno}", f"calls {_name(node.func)}; {fix}"
+    for case in _cases(tree):
+        if not any(isinstance(node, ast.Return) and node.value for node in ast.walk(case)):
+            yield f"{file}:{case.lineno}", f"{case.name} returns nothing; {fix}"
+
+
+def _cases(tree: ast.Module) -> list[FunctionNode]:
+    functions = [node for node in tree.body if isinstance(node, FunctionNode)]
+    return [node for node in functions if node.name.startswith("case_")]
 
 
 def _declaration_problems(tree: ast.Module) -> Iterator[str]:
     """Yield cases of one name, and levels without cases."""
-    functions = [node for node in tree.body if isinstance(node, FunctionNode)]
-    cases = [node for node in functions if node.name.startswith("case_")]
+    cases = _cases(tree)
     for name, count in Counter(node.name for node in cases).items():
         if count > 1:
             fix = "rename the others"

@@ -178,7 +178,7 @@ def _code(node: FunctionNode) -> list[ast.stmt]:
 def read_variant(path: Path) -> str | None:
     """Return the source of a variant; None if it is not UTF-8."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         return None
 

@@ -5,6 +5,7 @@ incomplete; 130 interrupted.
 """
 
 import errno
+import shutil
 import sys
 from collections.abc import Callable
 from typing import Annotated
@@ -105,6 +106,9 @@ def main() -> None:
         _fail(f"{flag}: {error.problem}" if flag else error.problem, error.exit_code)
     except LMRBenchError as error:
         _fail(str(error), error.exit_code)
+    except shutil.Error as error:
+        _, target, reason = error.args[0][0]
+        _fail(f"{target}: {reason}", 3)
     except OSError as error:
         # The user fixes a path that cannot be read or written. A full or broken disk and errors of
         # network libraries, which have no number, are infrastructure failures.

@@ -7,7 +7,7 @@ from typing import Any
 from ..loader import CONFIGS, COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED
 
 #: The kinds of variants, from the best answers to the worst.
-VALID, PLAIN, CARELESS, WRONG = "valid", "plain", "careless", "wrong"
+KINDS = VALID, PLAIN, CARELESS, WRONG = "valid", "plain", "careless", "wrong"
 
 
 @dataclass(frozen=True, kw_only=True)

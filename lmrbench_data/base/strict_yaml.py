@@ -105,7 +105,8 @@ def _validator(schema: str) -> Any:
     extend: Any = jsonschema.validators.extend
     strict = extend(base, {"pattern": pattern}, type_checker=types)
     path = Path(__file__).parents[1] / "schema" / schema
-    return strict(json.loads(path.read_text(encoding="utf-8")))
+    content = json.loads(path.read_text(encoding="utf-8"))
+    return strict(content, format_checker=base.FORMAT_CHECKER)
 
 
 def _explain(error: Any) -> str:
@@ -119,7 +120,7 @@ def _explain(error: Any) -> str:
             return f"missing key {', '.join(missing)}"
         case "enum":
             return f"{error.instance!r} is not one of: {'; '.join(map(str, error.validator_value))}"
-        case "pattern" if "description" in error.schema:
+        case "pattern" | "format" if "description" in error.schema:
             return f"{repr(error.instance)[:100]} is not {error.schema['description']}"
         case "type" if "string" in error.validator_value and not isinstance(
             error.instance, dict | list

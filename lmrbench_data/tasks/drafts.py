@@ -107,8 +107,13 @@ def new_benchmark(folder: Path, *, title: str, name: str = "") -> Path:
         raise ArgumentError("title", "is empty")
     plain = re.sub(r"[^a-z0-9._-]+", "-", folder.resolve().name.lower()).strip("-._")
     manifest = _manifest(name or plain, " ".join(title.split()))
-    shutil.copytree(benchmark_folder() / "environments", folder / "environments")
-    write_atomically(folder / "benchmark.yaml", manifest)
+    try:
+        shutil.copytree(benchmark_folder() / "environments", folder / "environments")
+        write_atomically(folder / "benchmark.yaml", manifest)
+    except OSError:
+        # Half of it would pass for a benchmark.
+        shutil.rmtree(folder / "environments", ignore_errors=True)
+        raise
     if not (folder / ".gitattributes").exists():
         write_atomically(folder / ".gitattributes", _GIT_RULES)
     return folder

@@ -85,6 +85,36 @@ FORGOTTEN: dict[str, tuple[tuple[str, str, str] | Callable[[Path], object], str,
         "unit_test/cases.py:",
         "return the outputs",
     ),
+    "a_case_without_outputs": (
+        ("unit_test/cases.py", "", "\n\ndef case_x(seed):\n    assert (A > seed).any()\n"),
+        "unit_test/cases.py:",
+        "case_x returns nothing; return the outputs",
+    ),
+    "another_repository": (
+        lambda task: (task / "repo/.git").mkdir() or ((task / "repo/.git/HEAD").write_text("") and None),
+        "repo/.git",
+        "makes its folder another repository, whose files a clone will lack; remove it",
+    ),
+    "a_kind_misspelt": (
+        lambda task: shutil.copytree(task / WRONG, task / "variants/nucleus-filter/wrnog"),
+        "variants/nucleus-filter/wrnog",
+        "is no kind of variant; move it to one of: valid, plain, careless, wrong",
+    ),
+    "a_variant_outside_of_a_kind": (
+        lambda task: shutil.copy(task / WRONG / "not_rescaled.py", task / "variants/nucleus-filter/x.py"),
+        "variants/nucleus-filter/x.py",
+        "is no kind of variant",
+    ),
+    "a_variant_with_another_ending": (
+        lambda task: shutil.copy(task / WRONG / "not_rescaled.py", task / WRONG / "other.PY"),
+        f"{WRONG}/other.PY",
+        "is not read as a variant; name it NAME.py",
+    ),
+    "a_variant_in_a_folder": (
+        lambda task: shutil.copytree(task / WRONG, task / WRONG / "sub"),
+        f"{WRONG}/sub",
+        "is not read as a variant; name it NAME.py",
+    ),
     "few_wrong": (
         lambda task: [path.unlink() for path in sorted((task / WRONG).iterdir())[:3]],
         "wrong",
@@ -155,6 +185,19 @@ def test_modules_of_a_repository_may_be_named_like_files_of_the_runner(benchmark
     for name in ("encoding.py", "runner.py"):
         (benchmark / TASK / "repo" / name).write_text("X = 1\n")
     assert lint_tasks(benchmark=benchmark)[1] == []
+
+
+def test_a_byte_order_mark_hides_no_reason(benchmark: Path) -> None:
+    path = benchmark / TASK / WRONG / "not_rescaled.py"
+    path.write_text(path.read_text(), encoding="utf-8-sig")
+    assert lint_tasks(benchmark=benchmark)[1] == []
+
+
+def test_date_of_a_benchmark_is_a_day(benchmark: Path) -> None:
+    path = benchmark / "benchmark.yaml"
+    path.write_text(re.sub(r"date: .*", 'date: "2026-02-30"', path.read_text()))
+    [problem] = lint_tasks(benchmark=benchmark)[1]
+    assert problem.message.endswith("date: '2026-02-30' is not a day of the form 2026-01-31; put it in quotes")
 
 
 def test_folder_without_a_number_is_reported(benchmark: Path) -> None:

@@ -1,6 +1,7 @@
 """`dataset init` and `tasks new`: the page's own commands lead from a repository to an evaluated dataset."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.tasks.drafts import new_benchmark, new_task
+from support.command_line import PROGRAM
 from support.new_task_world import EXAMPLE, TASK, commands_of, lmrbench
 
 
@@ -49,6 +51,17 @@ def test_checkout_on_another_system_keeps_the_bytes_of_a_new_benchmark(tmp_path:
     subprocess.run(["git", "clone", "-qc", "core.autocrlf=true", benchmark, tmp_path / "clone"], check=True)
     for path in (path for path in benchmark.glob("**/*") if path.is_file() and ".git" not in path.parts):
         assert (tmp_path / "clone" / path.relative_to(benchmark)).read_bytes() == path.read_bytes()
+
+
+def test_a_full_disk_leaves_no_half_of_a_benchmark(tmp_path: Path) -> None:
+    """No file may grow, so that a write fails as on a full disk."""
+    init = [*PROGRAM, "dataset", "init", "tasks", "--title", "My Bench"]
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *init], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
+    assert re.fullmatch(r"error: tasks/environments/\S+: .*File too large.*\n", done.stderr)
+    assert subprocess.run(init, cwd=tmp_path, capture_output=True).returncode == 0
 
 
 def test_wrong_arguments_are_one_line_and_write_nothing(tmp_path: Path) -> None:
