@@ -390,8 +390,10 @@ def check_path(name: str) -> str:
     """Normalise a relative POSIX path that stays below its root and enters no `.git`."""
     path = PurePosixPath(name)
     problem = ""
-    if path.is_absolute() or ".." in path.parts or "\\" in name or re.match("[A-Za-z]:", name):
+    if path.is_absolute() or ".." in path.parts or "\\" in name:
         problem = "it leads out of its root"
+    elif re.match("[A-Za-z]:", name):
+        problem = "it begins with a drive"
     elif not name.isprintable() or _INVISIBLE.search(name):
         problem = "it has invisible characters"
     elif len(name) > 1000 or not path.parts or any(len(part.encode()) > 255 for part in path.parts):

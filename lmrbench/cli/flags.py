@@ -2,15 +2,17 @@
 
 import re
 
+#: Arguments that commands take without a flag.
+_POSITIONAL = ("instances", "slug")
 #: Argument of the Python API → flag, of the command that runs.
 command_flags: dict[str, str] = {}
 
 
 def flag_of(argument: str) -> str:
-    """Return the flag for an argument of the Python API; none for instances, which have no flag."""
+    """Return the flag for an argument of the Python API; empty if it has none."""
     if argument in command_flags:
         return command_flags[argument]
-    return "" if argument == "instances" else f"--{argument.replace('_', '-')}"
+    return "" if argument in _POSITIONAL else f"--{argument.replace('_', '-')}"
 
 
 def with_flags(message: str) -> str:
