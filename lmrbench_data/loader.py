@@ -15,6 +15,7 @@ Hub and use it. In the package, `lmrbench_data.load` also loads the package's ow
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import gzip
 import hashlib
@@ -160,7 +161,7 @@ def _read_verified(spec: str, config: str) -> tuple[Any, list[dict[str, Any]]]:
     They come from its Parquet file, because the cache of `load_dataset` has served wrong ones.
     """
     folder = Path(spec)
-    if not spec or not folder.is_dir():
+    if not spec or not _is_folder(folder):
         folder = _download(spec, config)
     stamp = read_card_stamp(folder / "README.md", spec, config)
     tag = spec.partition("@")[2]
@@ -179,6 +180,16 @@ def _read_verified(spec: str, config: str) -> tuple[Any, list[dict[str, Any]]]:
     except Exception as error:  # a damaged file may raise anything
         raise LoadError(f"{spec}: {name} cannot be read ({_reason(error)}); {_AGAIN}") from error
     return table, rows
+
+
+def _is_folder(path: Path) -> bool:
+    """Return whether a path is a folder; False if it is longer than the system allows."""
+    try:
+        return path.is_dir()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return False
+        raise
 
 
 def read_card_stamp(card: Path, where: str, config: str = FUNCTION) -> dict[str, str]:
@@ -273,8 +284,8 @@ def _download(spec: str, config: str) -> Path:
     """Download a configuration; only a commit or a version may come from the client's cache."""
     if not HUB_NAME.fullmatch(spec):
         raise LoadError(
-            f"dataset {spec!r}: no such folder; use a folder, org/name[@revision], or with the "
-            "package (pip install lmrbench) 'embedded'"
+            f"dataset {spec[:200]!r}: no such folder; use a folder, org/name[@revision], or with "
+            "the package (pip install lmrbench) 'embedded'"
         )
     from huggingface_hub import HfApi, snapshot_download
 

@@ -378,6 +378,8 @@ def test_a_spec_that_names_nothing_is_one_clear_line(tmp_path: Path) -> None:
     for spec in ("", "nothing", "a/b/c", str(tmp_path / "gone"), "name@v1"):
         with pytest.raises(LoadError, match="no such folder; use a folder, org/name"):
             load_rows(spec)
+    with pytest.raises(LoadError, match=r"^dataset 'x{200}': no such folder"):
+        load_rows("x" * 300)
 
 
 def test_loader_alone_needs_nothing_of_the_package(dataset: Path, tmp_path: Path) -> None:
