@@ -1,8 +1,11 @@
 """Evaluate predictions of any kind."""
 
+import contextlib
+import reprlib
 from pathlib import Path
 from typing import Any
 
+from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.jobs import Progress
 from lmrbench_data.base.settings import keywords
 from lmrbench_data.dataset.load import check_config, load_rows
@@ -10,7 +13,7 @@ from lmrbench_evaluate.predictions.sources import Source, check_source, raw_rows
 from lmrbench_evaluate.runs.engine import Engine
 from lmrbench_evaluate.runs.evaluation import evaluate as evaluate_predictions
 from lmrbench_evaluate.runs.settings import EvaluationSettings, RunSettings
-from lmrbench_evaluate.sandbox import Kind, open_sandbox
+from lmrbench_evaluate.sandbox import KINDS, Kind, open_sandbox
 from lmrbench_evaluate.sandbox.base import Sandbox
 
 from .run import Run, log_bad_rows, write_report
@@ -70,13 +73,22 @@ def open_place(sandbox: str | Sandbox | Engine, settings: EvaluationSettings) ->
     """Return where answers run; use it as a context manager.
 
     Raises:
-        InputError: the sandbox is unknown, or does not have the isolation.
+        InputError: this is no sandbox or an unknown one, or it does not have the isolation.
         InfraError: no sandbox, or no cluster.
     """
     if not isinstance(sandbox, str):
+        _check_open(sandbox)
         return sandbox
     if settings.engine == "ray":
         from lmrbench_evaluate.runs.ray_engine import RayEngine
 
         return RayEngine(settings.ray_address, sandbox, settings.workers, settings.isolation)
     return open_sandbox(sandbox, isolation=settings.isolation)
+
+
+def _check_open(sandbox: object) -> None:
+    """Raise ArgumentError unless an object can be an open sandbox or engine."""
+    if not isinstance(sandbox, contextlib.AbstractContextManager):
+        kinds = ", ".join(KINDS)
+        expected = f"{kinds}, an import path `package.module:name`, or an open Sandbox or engine"
+        raise ArgumentError("sandbox", f"expected {expected}, not {reprlib.repr(sandbox)}")

@@ -57,6 +57,7 @@ class _Checked(Settings):
 
     instances: tuple[str, ...]
     workers: int = option(ge=1, le=256)
+    sandbox: str
     seeds: tuple[int, ...]
     timeout_scale: float = option(ge=0.01, le=100)
 
@@ -104,7 +105,7 @@ class Scorer(contextlib.AbstractContextManager["Scorer"]):
             InfraError: no sandbox works here, or an image or a library is missing.
         """
         arguments: dict[str, Any] = {"instances": instances, "workers": workers, "seeds": seeds}
-        checked = _Checked.of(**arguments, timeout_scale=timeout_scale)
+        checked = _Checked.of(**arguments, sandbox=sandbox, timeout_scale=timeout_scale)
         try:
             self._rows = select(
                 load_rows(dataset, config, checked.instances), checked.instances, ()

@@ -80,6 +80,7 @@ def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset:
     for options, message in (
         ({"seeds": [7]}, "seeds: toy-scale has no seed 7; it has"),
         ({"isolation": "none"}, "isolation: 'none' is unknown; one of: shared, container"),
+        ({"sandbox": None}, "sandbox: should be a valid string, not None"),
         ({"workers": 0}, "workers: should be greater than or equal to 1, not 0"),
         ({"timeout_scale": float("nan")}, "timeout_scale: should be a finite number, not nan"),
         ({"seeds": 0}, "seeds: should be a valid tuple, not 0"),
