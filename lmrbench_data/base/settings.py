@@ -39,6 +39,8 @@ class Settings(pydantic.BaseModel):
         except pydantic.ValidationError as error:
             first = error.errors()[0]
         name, problem = str(first["loc"][0]), first["msg"].removeprefix("Input ")
+        if first["type"] == "path_type":  # pydantic names Python's class of paths
+            problem = "should be a path"
         if first["type"] == "missing":
             problem = "is missing"
         elif first["type"] == "extra_forbidden":

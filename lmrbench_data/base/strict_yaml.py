@@ -17,8 +17,11 @@ _TAG = "tag:yaml.org,2002:"
 _OTHER_BASE = re.compile(r"[-+]?0[0-9_]+$|.*:")
 
 
-def read_yaml(path: Path) -> dict[str, Any]:
+def read_yaml(path: Path, fix: str = "see CONTRIBUTING.md") -> dict[str, Any]:
     """Read the mapping in a YAML file.
+
+    Args:
+        fix: what to do if it is missing or not a mapping.
 
     Raises:
         InputError: it is missing, not YAML, not a mapping, or has a duplicate key or a number that
@@ -35,11 +38,11 @@ def read_yaml(path: Path) -> dict[str, Any]:
             raise InputError(f"{path}: line {place.start_mark.line + 1}: {message}")
         data = loader.construct_document(node) if node is not None else None
     except FileNotFoundError:
-        raise InputError(f"{path}: missing; see CONTRIBUTING.md") from None
+        raise InputError(f"{path}: missing; {fix}") from None
     except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: not YAML: {' '.join(str(error).split())[:300]}") from error
     if not isinstance(data, dict):
-        raise InputError(f"{path}: expected a mapping at the top; see CONTRIBUTING.md")
+        raise InputError(f"{path}: expected a mapping at the top; {fix}")
     return data
 
 

@@ -39,6 +39,7 @@ _PRICES = (
     "YAML file that maps each model to input_per_mtok, output_per_mtok and (optional) "
     "cached_input_per_mtok and cache_write_per_mtok."
 )
+_WRITE_PRICES = "write a YAML file that maps each model to input_per_mtok and output_per_mtok"
 
 
 def _read_body(value: Any) -> dict[str, Any]:
@@ -116,7 +117,8 @@ class JobSettings(ModelSettings):
                 problem = "needs prices: a YAML file with the prices of each model"
                 raise ArgumentError("max_cost", problem)
             return None
-        table = {str(name): value for name, value in read_yaml(self.prices).items()}
+        prices = read_yaml(self.prices, _WRITE_PRICES)
+        table = {str(name): value for name, value in prices.items()}
         try:
             return Price.of(**table[self.model])
         except (KeyError, ArgumentError, TypeError):

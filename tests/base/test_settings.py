@@ -37,6 +37,7 @@ class Cake(Oven):
         ({"name": "a", "degrees": 1000}, "degrees: should be less than or equal to 250, not 1000"),
         ({"name": "a", "degrees": float("nan")}, "degrees: should be a finite number, not nan"),
         ({"name": "a", "size": "vast"}, "size: should be 'small' or 'large', not 'vast'"),
+        ({"name": "a", "recipe": 5}, "recipe: should be a path, not 5"),
         ({"name": "a", "toppings": "plum"}, "toppings: should be a valid tuple, not 'plum'"),
     ],
 )

@@ -127,6 +127,7 @@ MISTAKES: list[tuple[Sequence[str], int, str]] = [
     (["dataset", "check", "--config", "underspecified", *MINE], 1, "no task has an instance of the configuration"),
     (["papers", "add", "toy-method", "file", "--dataset", "toy"], 1, "file: is damaged or not a PDF"),
     (["papers", "add", "toy-scal", "file", "--dataset", "toy"], 1, "'toy-scal' is unknown .did you mean 'toy-scale'"),
+    ([*RUN, "--prices", "absent.yaml"], 1, "absent.yaml: missing; write a YAML file that maps each model to"),
     ([*RUN, "--config", "method"], 1, "--config: toy-scale belongs to the configuration function"),
     (["report", "theirs.csv"], 1, "theirs.csv: no run.json: it is a file; expected a folder"),
     (["report", "toy"], 1, r"toy: no run.json; found README.md, .*; expected a folder"),
