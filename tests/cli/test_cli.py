@@ -105,7 +105,7 @@ MISTAKES: list[tuple[Sequence[str], int, str]] = [
     (["dataset", "build", "--benchmark", "absent"], 2, "does not exist"),
     (["evaluate", "absent.jsonl"], 1, "'absent.jsonl': no such file"),
     (["evaluate", "empty"], 1, "'empty': is a directory"),
-    (["evaluate", "x" * 300], 1, "File name too long"),
+    (["evaluate", "x" * 300], 1, r"predictions 'x+ \.\.\.': no such file"),
     (["evaluate", "gold", "--sandbox", "chroot"], 1, "'chroot': expected auto, docker, bwrap, local"),
     (["evaluate", "gold", "--sandbox", "docker"], 3, "no Docker daemon answers"),
     (["evaluate", "gold", "--dataset", "empty", *LOCAL], 1, r"empty: no README\.md"),

@@ -1,13 +1,16 @@
 """Every kind of bad prediction row gives one clear line with its place, and every good row around it is still read."""
 
+import bz2
 import gzip
 import io
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +117,12 @@ UNUSABLE: dict[str, tuple[bytes, str]] = {
         bad(function=..., files=["def f(): ..."]),
         "files must be an object of texts, not a list",
     ),
+    "files that are no pairs": (bad(function=..., files=[[["a.py"], "x"]]), "an object of texts, not a list"),
+    "a file that is an object": (
+        bad(function=..., files={"a.py": {"content": CODE}}),
+        r"files\['a.py'\] must be text, not an object",
+    ),
+    "a file of lines": (bad(function=..., files={"a.py": [CODE]}), r"files\['a.py'\] must be text, not a list"),
     "half a surrogate pair": (bad(function=..., goal_file="'\ud800'"), "goal_file contains a lone surrogate"),
     "a call of a tool": (bad(function="", metadata={"problem": "the model called a tool (ls)"}), "called a tool"),
 }
@@ -323,6 +332,8 @@ def test_extensions_tell_what_a_file_is(tmp_path: Path) -> None:
     for path in (
         source("rows.txt", lines),
         source("rows.parquet", table),
+        source("ROWS.PARQUET", table),
+        source("rows", table),
         # What jq prints with --slurp --compact-output and without; with the mark of Windows' editors.
         source("list.jsonl", whole),
         source("slurped.jsonl", bom + json.dumps(rows, indent=2).encode()),
@@ -335,15 +346,23 @@ def test_extensions_tell_what_a_file_is(tmp_path: Path) -> None:
         source("lines.json", lines): f"not JSON: Extra data .*{advice}",
         source("broken.json", b"[1, 2"): f"not JSON.*{advice}",
         source("deep.json", b"[" * 100_000): "not JSON",
-        source("latin.json", b"\xff"): "not UTF-8",
+        source("latin.json", b"\xff"): r"not UTF-8 \(byte 0\); save it as UTF-8$",
         source("o.csv", b"instance_id,function\n"): "save the rows as JSON lines",
-        source("rows.jsonl.gz", gzip.compress(lines)): "save the rows as JSON lines",
+        source("rows.jsonl.gz", gzip.compress(lines)): "is compressed with gzip; unpack it first",
+        source("gzip.jsonl", gzip.compress(lines)): "is compressed with gzip; unpack it first",
+        source("rows.jsonl.bz2", bz2.compress(lines)): "is compressed with bzip2; unpack it first",
+        source("rows.jsonl.zst", b"\x28\xb5\x2f\xfd$"): "is compressed with zstd; unpack it first",
+        source("rows.pkl", pickle.dumps(rows)): "is a pickle; save the rows as JSON lines",
+        source("utf16.jsonl", lines.decode().encode("utf-16")): "is UTF-16; save it as UTF-8",
+        source("utf16.json", b"\xfe\xff" + whole.decode().encode("utf-16-be")): "is UTF-16; save it as UTF-8",
         source("empty.parquet", b""): "not readable as Parquet",
         source("garbage.parquet", table[:4] + b"\xff" * 400 + table[404:]): "not readable as Parquet",
         tmp_path / "absent.jsonl": "no such file",
         "absent/absent.jsonl": "no such file",
         "-": "no such file",
         "nul\0.jsonl": "no such file",
+        "x" * 300: "no such file",
+        json.dumps(rows * 99): r"^predictions '\[\{.{,220}': no such file",
         tmp_path: "is a directory",
         "/dev/null": "not a regular file",
     }.items():
@@ -391,10 +410,22 @@ def test_rows_are_read_from_every_kind_of_table(tmp_path: Path, monkeypatch: pyt
         ]
 
 
-def test_table_that_is_no_rows_says_what_to_do() -> None:
+def test_table_that_is_no_rows_says_what_to_do(tmp_path: Path) -> None:
     class LazyFrame:
         columns = ("instance_id",)
 
+    table, path = pa.table([["toy-scale"], ["m"], ["x"], ["y"]], [*list(GOOD), "function"]), tmp_path / "rows.parquet"
+    pq.write_table(table, path)
+    twice = "duplicate columns function; rename or drop"
+    for source, fix in (
+        (pd.concat([pd.DataFrame([GOOD]), pd.Series(["x"], name="function")], axis=1), f"predictions: {twice}"),
+        (table, f"predictions: {twice}"),
+        (path, f"rows.parquet: {twice}"),
+        (pd.DataFrame([GOOD]).set_index("instance_id"), r"instance_id is in the index of the DataFrame; call \.reset_"),
+        (datasets.DatasetDict(dev=datasets.Dataset.from_list([GOOD])), r"choose a split, such as \['dev'\]"),
+    ):
+        with pytest.raises(InputError, match=fix):
+            list(read_predictions(source, ROWS))
     for source in (LazyFrame(), {"instance_id": ["toy-scale"]}, b"rows"):
         with pytest.raises(InputError, match="make it a list of dictionaries or a pandas DataFrame"):
             list(read_predictions(source, ROWS))  # type: ignore[arg-type]
@@ -452,6 +483,13 @@ def test_columns_and_keys_that_are_no_text_are_one_line_errors(toy_dataset: Path
         with pytest.raises(InputError, match=r"no row can be evaluated .*; its columns are .*; rename one to instance"):
             lmr.evaluate(rows, **options)
         assert not (tmp_path / "run").exists()
+    for content in ({"toy-scale": [answer]}, {"toy-scale": "x"}, {"predictions": [answer]}, {}):
+        (tmp_path / "rows.json").write_text(json.dumps(content))
+        keys = ", ".join(content) or "none"
+        with pytest.raises(InputError, match=f"its only object are {keys}; expected a row with instance_id, a list"):
+            lmr.evaluate(tmp_path / "rows.json", **options)
+    with pytest.raises(InputError, match=r"missing key 'instance_id'\); a prediction needs instance_id"):
+        lmr.evaluate([{}], **options)
     odd = [{**answer, 3: "y", "metadata": {("a", 1): 1, 2: {3: 4}}}]
     assert lmr.evaluate(odd, **options).complete
 
@@ -461,6 +499,7 @@ MISSING_VALUES = [
     {**GOOD, "sample": np.int64(1), "metadata": {"cost": np.float32(0.5), "tokens": [np.int64(3)], "at": {1, 2}}},
     {**GOOD, "sample": np.array(2), "model_patch": pd.NA, "setting": pd.NaT, "metadata": "cost: 3"},
     {**GOOD, "sample": 3.0, "metadata": {"a": json.loads("[" * 200 + "]" * 200)}},
+    {**GOOD, "sample": Decimal("4.00")},
 ]
 
 
@@ -468,7 +507,7 @@ def test_missing_values_and_metadata_cost_no_row(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(json.dumps({**MISSING_VALUES[0], "sample": n}) for n in (float("nan"), 1)))
     cut = json.loads("[" * 48 + "null" + "]" * 48)
-    metadata = [None, {"cost": 0.5, "tokens": [3], "at": "{1, 2}"}, None, {"a": cut}]
+    metadata = [None, {"cost": 0.5, "tokens": [3], "at": "{1, 2}"}, None, {"a": cut}, None]
     for source in (MISSING_VALUES, pd.DataFrame(MISSING_VALUES)):
         items = list(read_predictions(source, ROWS))
         assert items == [
@@ -476,6 +515,19 @@ def test_missing_values_and_metadata_cost_no_row(tmp_path: Path) -> None:
         ]
         json.dumps([item.as_row() for item in items if isinstance(item, Prediction)])
     assert read(path) == [Prediction("toy-scale", "org/model", "function", CODE, n) for n in (0, 1)]
+
+
+NO_SAMPLES = [Decimal(text) for text in ("0.5", "-1", "NaN", "sNaN", "1E+999999")]
+
+
+def test_numbers_in_memory_that_cannot_be_read_are_bad_rows() -> None:
+    rows = [{**GOOD, "sample": 10**5000}, {**GOOD, "metadata": {"x": [-(10**5000)]}}]
+    rows += [{**GOOD, "sample": number} for number in NO_SAMPLES]
+    *bad_rows, last = map(str, read_predictions([*rows, GOOD], ROWS))
+    long, reason = "a number has more than 4300 digits; shorten it or leave it out", "sample must be a whole number"
+    assert bad_rows[:2] == [f"row 0: {long}", f"row 1: {long}"]
+    assert [reason in row for row in bad_rows[2:]] == [True] * len(NO_SAMPLES)
+    assert last.startswith("Prediction(")
 
 
 # --- the words --------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import reprlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 from lmrbench_data.base.errors import InputError
@@ -133,7 +134,16 @@ class _Samples:
 def wrong_columns(columns: Iterable[str], missing: str = "function") -> str:
     """Return what to do about rows with these columns, for a message."""
     names = join_names(list(columns), MAX_COLUMNS)
+    if not names:
+        return NEEDED
     return f"its columns are {names}; rename one to {missing} (docs/predictions.md)"
+
+
+def wrong_object(keys: Iterable[str]) -> str:
+    """Return what to do about a file whose only object has no instance, for a message."""
+    names = join_names(list(keys), MAX_COLUMNS) or "none"
+    shapes = "a row with instance_id, a list of rows, or, in .json, an object of rows by instance"
+    return f"the keys of its only object are {names}; expected {shapes} (docs/predictions.md)"
 
 
 def prediction_of(
@@ -180,7 +190,9 @@ def _prediction(raw: Any, instances: Collection[str], dataset: str) -> Predictio
 
 def _check_types(row: Mapping[str, Any]) -> None:
     for key, value in row.items():
-        if key != "metadata" and not isinstance(value, str | int | float | list | dict):
+        is_number = key == "sample" and isinstance(value, Decimal)
+        is_known = is_number or isinstance(value, str | int | float | list | dict)
+        if key != "metadata" and not is_known:
             problem = f"has the type {type(value).__name__} and cannot be read"
             raise _UnusableError(f"{key} {problem}; write UTF-8 text")
 
@@ -213,6 +225,10 @@ def _line(row: Mapping[str, Any], key: str, least: int) -> str:
 def _sample(sample: Any) -> int:
     if isinstance(sample, float) and sample.is_integer():
         return _sample(int(sample))  # pandas reads a column of integers with a gap as floats
+    if isinstance(sample, Decimal) and sample.is_finite() and 0 <= sample <= MAX_SAMPLE:
+        whole = int(sample)  # DuckDB and Arrow have columns of such numbers
+        if sample == whole:
+            return whole
     if type(sample) is int and 0 <= sample <= MAX_SAMPLE:
         return sample
     shown = reprlib.repr(sample)
@@ -281,15 +297,22 @@ def _stated_problem(raw: Mapping[str, Any]) -> str:
 
 def _files(value: Any) -> str:
     """Return an object of files as text; empty if it has none."""
-    if isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+    if isinstance(value, list) and all(map(_is_pair, value)):
         value = dict(value)  # a map of Parquet
     if not isinstance(value, dict):
         raise _UnusableError(f"files must be an object of texts, not {_kind(value)}")
     # A row of Parquet has the keys of all rows.
     files = {name: text for name, text in value.items() if text is not None}
-    if not all(isinstance(part, str) for part in (*files, *files.values())):
-        raise _UnusableError("files must be an object of texts, not an object")
+    for name, text in files.items():
+        if not isinstance(text, str):
+            shown = cut(name, MAX_NAME)
+            raise _UnusableError(f"files[{shown!r}] must be text, not {_kind(text)}")
     return object_text(files) if files else ""
+
+
+def _is_pair(value: Any) -> bool:
+    """Return whether a value is a path and a content."""
+    return isinstance(value, list) and len(value) == 2 and isinstance(value[0], str)
 
 
 _KINDS = {

@@ -4,6 +4,7 @@ An unreadable row becomes a `BadRow`; `prediction` checks the contents of the ot
 """
 
 import contextlib
+import errno
 import json
 import logging
 import math
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.text import error_line
+from lmrbench_data.base.text import cut, error_line, join_names
 from lmrbench_data.loader import HUB_NAME, PINNED, hub_timeout
 
 from .inspect_logs import is_log, log_rows, logs_in
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 WORDS = ("gold", "masked")
 SUFFIXES = (".jsonl", ".json", ".parquet")
+_KINDS = ", ".join(SUFFIXES)
+_NO_FILE = f"no such file; expected {_KINDS}, org/name, `gold` or `masked`"
 _log = logging.getLogger(__name__)
 #: Files of predictions in a repository on the Hub.
 ON_HUB = (".jsonl", ".parquet")
@@ -40,6 +43,21 @@ _FIELDS = ("instance_id", "model_name_or_path")
 #: Levels of a row's values; what is deeper is left out, because it could be read but not written
 #: again.
 MAX_DEPTH = 50
+#: Digits of a whole number; Python refuses to write or read longer ones as text.
+MAX_DIGITS = 4300
+_TOO_LARGE = 10**MAX_DIGITS
+#: Largest number of characters of a missing path in a message.
+MAX_SHOWN = 200
+#: First bytes of files that cannot be read as they are: what they are, and what to do.
+_UNREADABLE = {
+    b"\x1f\x8b": "is compressed with gzip; unpack it first",
+    b"BZh": "is compressed with bzip2; unpack it first",
+    b"\x28\xb5\x2f\xfd": "is compressed with zstd; unpack it first",
+    b"\x80\x04\x95": "is a pickle; save the rows as JSON lines",
+    b"\x80\x05\x95": "is a pickle; save the rows as JSON lines",
+    b"\xff\xfe": "is UTF-16; save it as UTF-8",
+    b"\xfe\xff": "is UTF-16; save it as UTF-8",
+}
 
 
 @dataclass(frozen=True)
@@ -82,6 +100,8 @@ def _open_source(source: Source) -> Iterable[tuple[str, Any]]:
 
 def _open_path(path: Path, name: str) -> Iterable[tuple[str, Any]]:
     """Open a file, a folder of logs, or a repository on the Hub."""
+    if _is_too_long(path):
+        raise InputError(f"predictions {cut(name, MAX_SHOWN)!r}: {_NO_FILE}")
     if path.is_file():
         return _file_rows(path, name)
     logs = logs_in(path) if path.is_dir() else []
@@ -90,17 +110,28 @@ def _open_path(path: Path, name: str) -> Iterable[tuple[str, Any]]:
     is_on_hub = HUB_NAME.fullmatch(name) and not name.endswith(SUFFIXES)
     if is_on_hub and not path.exists():
         return _hub_rows(name)
-    raise InputError(f"predictions {name!r}: {_path_problem(path)}")
+    shown = name if path.exists() else cut(name, MAX_SHOWN)
+    raise InputError(f"predictions {shown!r}: {_path_problem(path)}")
+
+
+def _is_too_long(path: Path) -> bool:
+    """Return whether a path is longer than the system allows, such as the text of rows."""
+    try:
+        path.stat()
+    except OSError as error:
+        return error.errno == errno.ENAMETOOLONG
+    except ValueError:  # a null byte
+        return False
+    return False
 
 
 def _path_problem(path: Path) -> str:
     """Return why a path is not a source."""
-    kinds = ", ".join(SUFFIXES)
     if path.is_dir():
-        return f"is a directory without Inspect's logs; name a file in it ({kinds})"
+        return f"is a directory without Inspect's logs; name a file in it ({_KINDS})"
     if path.exists():
         return "not a regular file; save the rows to a file first"
-    return f"no such file; expected {kinds}, org/name, `gold` or `masked`"
+    return _NO_FILE
 
 
 def _records(source: Any) -> Iterable[Any]:
@@ -108,15 +139,39 @@ def _records(source: Any) -> Iterable[Any]:
     if hasattr(source, "to_dicts"):  # polars
         return cast(Iterable[Any], source.to_dicts())
     if hasattr(source, "to_pylist"):  # Arrow
+        if hasattr(source, "schema"):
+            _refuse_duplicates(source.schema.names, "predictions")
         return cast(Iterable[Any], source.to_pylist())
     if hasattr(source, "to_dict") and hasattr(source, "columns"):  # pandas
-        return cast(Iterable[Any], source.to_dict("records"))
+        return _frame_rows(source)
     if isinstance(source, Mapping | bytes) or not isinstance(source, Iterable):
-        problem = f"must be a path or rows, not {type(source).__name__}"
+        kind = type(source).__name__
         fix = "make it a list of dictionaries or a pandas DataFrame"
         lazy = "for a LazyFrame, call .collect() first"
-        raise InputError(f"predictions: {problem}; {fix} ({lazy})")
+        advice = f"{fix} ({lazy})"
+        if kind.endswith("DatasetDict"):
+            advice = f"choose a split, such as [{next(iter(source), 'test')!r}]"
+        raise InputError(f"predictions: must be a path or rows, not {kind}; {advice}")
     return source
+
+
+def _frame_rows(frame: Any) -> Iterable[Any]:
+    """Return the rows of a DataFrame of pandas."""
+    _refuse_duplicates(frame.columns, "predictions")
+    for name in frame.index.names:
+        if name in _FIELDS and name not in frame.columns:
+            problem = f"{name} is in the index of the DataFrame"
+            raise InputError(f"predictions: {problem}; call .reset_index() first")
+    return cast(Iterable[Any], frame.to_dict("records"))
+
+
+def _refuse_duplicates(columns: Iterable[Any], place: str) -> None:
+    """Refuse a table in which columns have the same name, because either may be meant."""
+    counts = Counter(map(str, columns))
+    names = [name for name, count in counts.items() if count > 1]
+    if names:
+        problem = f"duplicate columns {join_names(names)}"
+        raise InputError(f"{place}: {problem}; rename or drop all but one of each name")
 
 
 def first_columns(source: Source) -> tuple[str, ...]:
@@ -128,7 +183,11 @@ def first_columns(source: Source) -> tuple[str, ...]:
 
 
 def _plain(value: Any, depth: int = MAX_DEPTH) -> Any:
-    """Return a value as JSON has it, None for missing ones; ValueError for a duplicate key."""
+    """Return a value as JSON has it, None for missing ones.
+
+    Raises:
+        ValueError: a key is a duplicate, or a number cannot be written.
+    """
     if isinstance(value, BadRow):
         raise ValueError(value.reason)
     if hasattr(value, "tolist"):
@@ -148,18 +207,29 @@ def _plain_scalar(value: Any) -> Any:
     if isinstance(value, bytes):
         with contextlib.suppress(UnicodeDecodeError):
             return value.rstrip(b"\0").decode()  # columns of Parquet with a fixed size are padded
+    if isinstance(value, int) and abs(value) >= _TOO_LARGE:
+        raise ValueError(f"a number has more than {MAX_DIGITS} digits; shorten it or leave it out")
     if isinstance(value, float) and math.isnan(value):
         return None
     return None if type(value).__name__ in ("NAType", "NaTType") else value
 
 
 def _file_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of a file, whose extension tells what it is; messages call it `name`."""
+    """Yield the rows of a file; messages call it `name`.
+
+    Its extension and its first bytes tell what it is.
+    """
     if is_log(path):
         yield from log_rows([path])
-    elif path.suffix in (".csv", ".tsv", ".gz"):
+        return
+    with path.open("rb") as file:
+        start = file.read(4)
+    for mark, problem in _UNREADABLE.items():
+        if start.startswith(mark):
+            raise InputError(f"{name}: {problem}")
+    if path.suffix in (".csv", ".tsv", ".gz"):
         raise InputError(f"{name}: is not JSON; save the rows as JSON lines")
-    elif path.suffix == ".parquet":
+    elif path.suffix.lower() == ".parquet" or start == b"PAR1":
         yield from _parquet_rows(path, name)
     else:
         yield from _text_rows(path, name)
@@ -189,9 +259,9 @@ def _lines(path: Path, name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _json_rows(data: bytes, name: str) -> Iterator[tuple[str, Any]]:
-    value = _parse_json(name, data)
+    value = _parse_json(name, data, f"; {_FIX}")
     if isinstance(value, BadRow):
-        raise InputError(f"{value}; {_FIX}")
+        raise InputError(str(value))
     _refuse_columns(value, name)
     if _is_by_instance(value):
         for key, row in value.items():
@@ -234,13 +304,14 @@ def _are_columns(values: Sequence[Any]) -> bool:
     return all(isinstance(value, dict) and value.keys() == values[0].keys() for value in values)
 
 
-def _parse_json(place: str, data: bytes) -> Any:
+def _parse_json(place: str, data: bytes, fix: str = "") -> Any:
+    """Return a value, or a BadRow; `fix` ends the reason of one that breaks the syntax."""
     try:
         return json.loads(data.decode("utf-8-sig").rstrip(), object_pairs_hook=json_object)
     except UnicodeDecodeError as error:
-        return BadRow(place, f"not UTF-8 (byte {error.start})")
+        return BadRow(place, f"not UTF-8 (byte {error.start}); save it as UTF-8")
     except json.JSONDecodeError as error:
-        return BadRow(place, f"not JSON: {_syntax_problem(error)}")
+        return BadRow(place, f"not JSON: {_syntax_problem(error)}{fix}")
     except ValueError as error:
         return BadRow(place, f"not JSON: {error}")
     except RecursionError:
@@ -269,12 +340,15 @@ def _parquet_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
         # Not in threads: an Arrow thread that releases memory during Python's shutdown crashes the
         # process. An open file, because a name with a colon is read as an address.
         with path.open("rb") as data, pyarrow.parquet.ParquetFile(data, pre_buffer=False) as file:
+            _refuse_duplicates(file.schema_arrow.names, name)
             for batch in file.iter_batches(16, use_threads=False):
                 batch.validate()
                 for row in batch.to_pylist():
                     number += 1
                     place = f"{name} row {number}"
                     yield place, row
+    except InputError:
+        raise
     except Exception as error:  # a damaged file may raise anything
         problem = f"not readable as Parquet ({error_line(error)}; after row {number})"
         raise InputError(f"{name}: {problem}") from error

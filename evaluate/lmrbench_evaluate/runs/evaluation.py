@@ -22,7 +22,7 @@ from lmrbench_data.dataset.rows import DatasetRow, check_instances
 from lmrbench_data.loader import check_row, dataset_sha256, recordings_sha256
 
 from ..predictions.prediction import AnswerKey, Prediction
-from ..predictions.reading import NEEDED, read_predictions, wrong_columns
+from ..predictions.reading import NEEDED, read_predictions, wrong_columns, wrong_object
 from ..predictions.sources import BadRow, Source, first_columns, source_name
 from ..sandbox.base import Limits, Sandbox
 from ..verdict.expected import draw_seeds
@@ -309,7 +309,11 @@ def _no_predictions(predictions: Source, bad_rows: Sequence[BadRow]) -> InputErr
     """Return the error for a source without a prediction to evaluate."""
     columns = first_columns(predictions)
     if bad_rows:
-        reason = f"no row can be evaluated ({bad_rows[0]}); {_fix(bad_rows[0], columns)}"
+        fix = _fix(bad_rows[0], columns)
+        is_file = isinstance(predictions, str | Path)
+        if is_file and len(bad_rows) == 1 and bad_rows[0].reason == "missing key 'instance_id'":
+            fix = wrong_object(columns)
+        reason = f"no row can be evaluated ({bad_rows[0]}); {fix}"
     elif columns:
         reason = "none for the chosen instances"
     else:
