@@ -178,6 +178,8 @@ def test_mistakes_name_the_argument(evaluate: Callable[..., lmr.Run]) -> None:
             evaluate(ROWS, **options)
     with pytest.raises(lmr.ArgumentError, match=r"sandbox: expected auto, .* or an open Sandbox or engine, not None"):
         lmr.evaluate(ROWS, sandbox=None)  # type: ignore[arg-type]
+    with pytest.raises(lmr.InputError, match=r"no run\.json: no such folder"):
+        lmr.open_run("x" * 300)
     with pytest.raises(lmr.InputError, match="must be a path or rows"):
         evaluate({"instance_id": "toy-scale"})
     for series in (pd.DataFrame(ROWS)["function"], pd.Series(ROWS[0])):

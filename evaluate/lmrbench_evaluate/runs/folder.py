@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -76,10 +77,11 @@ class RunFolder:
 
     def _found(self) -> str:
         """Describe what exists in place of a run folder."""
-        if self.path.is_file():
+        # Not `Path.is_file`, which raises an error for a name that is too long.
+        if os.path.isfile(self.path):
             names = ", ".join(first_columns(self.path))
             return f"no {FACTS}: it is a file" + (f" with the columns {names}" if names else "")
-        if not self.path.is_dir():
+        if not os.path.isdir(self.path):
             return f"no {FACTS}: no such folder"
         names = join_names(sorted(item.name for item in self.path.iterdir()), MAX_NAMED)
         return f"no {FACTS}; found {names or 'nothing'}"
