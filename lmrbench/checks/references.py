@@ -128,7 +128,8 @@ def _failure(frame: Frame) -> str:
     """Describe how a case raised or ended its process."""
     place = f"case_{frame.case} seed {frame.seed}" if frame.case else "importing the cases"
     facts = read_json(frame.payload)
-    failure = f"ended its process ({facts})"
+    reason = facts.get("reason")
+    failure = f"ended its process: {reason}" if reason else f"ended its process ({facts})"
     if frame.kind == "raised":
         failure = f"raised {facts.get('type')}: {facts.get('message')}"
     return f"{place}: the reference {' '.join(failure.split())[:500]}"

@@ -235,16 +235,28 @@ UNRECORDABLE = {
     "def case_x(seed): return scale(seed)": "case_x seed 0: the reference raised TypeError",
     "import not_there": "importing the cases: the reference raised ModuleNotFoundError: No module named 'not_there'",
     f"{_COMPARE}def case_x(seed): return scale([], 1)": "case_x: unknown checker 'mood'; known: total_variation",
+    "return bytes(1 << 24)": "the reference ended its process: returned more than 16777216 bytes",
+    **{
+        f"from lmrbench_cases import compare; compare({tolerance})": f"@compare({shown}): not a finite number >= 0; "
+        for tolerance, shown in {
+            "atol=float('inf')": "atol=inf",
+            "rtol=float('nan')": "rtol=nan",
+            "rtol='1e-3'": "rtol='1e-3'",
+            "rtol=-1": "rtol=-1",
+            "atol=True": "atol=True",
+        }.items()
+    },
 }
 
 
 @pytest.mark.parametrize("code", UNRECORDABLE)
 def test_reference_or_case_that_fails_is_reported(code: str, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    if "case_x" in code or "not_there" in code:
+    if "case_x" in code or "not_there" in code or "lmrbench_cases" in code:
         (toy_benchmark / TASK / "unit_test" / "cases.py").write_text(f"from scale import scale\n{code}\n")
     else:
         edit(toy_benchmark, "repo/scale.py", BODY, code)
-    edit(toy_benchmark, "task.yaml", "timeout_s: 20", "timeout_s: 1")
+    if "sleep" in code:
+        edit(toy_benchmark, "task.yaml", "timeout_s: 20", "timeout_s: 1")
     with pytest.raises(InputError) as caught:
         check(toy_benchmark, local_sandbox)
     assert "unit_test/cases.py: toy-scale: " in str(caught.value)

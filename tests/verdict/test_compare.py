@@ -171,6 +171,23 @@ def test_part_of_a_frame_that_cannot_leave_is_named_with_a_way_out(part: str) ->
         encode(UNKNOWN_DTYPES[part])
 
 
+ONES = torch.ones(2)
+#: the message → an output that would lose a part, or that NumPy has no dtype for
+REFUSED = {
+    "masked array; return .filled(x) and its mask": np.ma.array([1, 2], mask=[False, True]),
+    "tensor of dtype torch.float8_e4m3fn; return .float()": ONES.to(torch.float8_e4m3fn),
+    "tensor of dtype torch.qint8; return .float(), .dequantize()": torch.quantize_per_tensor(ONES, 0.1, 0, torch.qint8),
+    "tensor of dtype torch.complex32; return .float(), .dequantize()": ONES.to(torch.complex32),
+    "nested tensor; return .unbind()": torch.nested.nested_tensor([ONES, ONES]),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_output_that_would_lose_a_part_is_refused_with_a_way_out(message: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        encode([REFUSED[message]])
+
+
 # --- differences ------------------------------------------------------------------------------------------------------
 
 
@@ -513,6 +530,20 @@ def tree(text: str) -> bytes:
 def test_lies_are_refused(payload: bytes) -> None:
     with pytest.raises(StreamError):
         decode(payload)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([None] * 30_000, "more than 30,000 values, or nested deeper than 100"),
+        ([None] * 130_000, "too many values; the limit is 30,000, in 120,000 commas, colons and brackets"),
+        ("x" * (1 << 22), "no tree of values, or one of more than 4,194,304 bytes"),
+        ([np.ones(1)] * 2001, "more than 2,000 arrays"),
+    ],
+)
+def test_limit_of_an_output_is_named(value: Any, message: str) -> None:
+    with pytest.raises(StreamError, match=message):
+        through(value)
 
 
 @pytest.mark.parametrize(

@@ -101,13 +101,22 @@ class _Encoder:
     def _tensor(self, torch: Any, value: Any) -> Node:
         if value.layout != torch.strided:
             raise UnsupportedOutputError(f"tensor with layout {value.layout}; return a dense one")
+        if value.is_nested:
+            raise UnsupportedOutputError("nested tensor; return .unbind()")
         plain = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
         if plain.dtype == torch.bfloat16:  # unknown to NumPy: the raw 16 bits
             plain = plain.view(torch.int16)
         dtype = str(value.dtype).removeprefix("torch.")
-        return {"tensor": self._add(plain.numpy()), "dtype": dtype}
+        try:
+            array = plain.numpy()
+        except TypeError:
+            fix = "return .float(), .dequantize() or, for complex numbers, .to(torch.complex64)"
+            raise UnsupportedOutputError(f"tensor of dtype {value.dtype}; {fix}") from None
+        return {"tensor": self._add(array), "dtype": dtype}
 
     def _array(self, numpy: Any, value: Any) -> Node:
+        if isinstance(value, numpy.ma.MaskedArray):
+            raise UnsupportedOutputError("masked array; return .filled(x) and its mask")
         if value.dtype == object:
             items = self._nodes(value.ravel().tolist())
             return {"objects": items, "shape": list(value.shape)}

@@ -3,6 +3,7 @@
 This module goes into the sandbox beside the runner and needs only the standard library.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -45,7 +46,11 @@ def compare(
         sign_invariant: each float array may differ by one global sign.
         checker: name of a checker registered in `verdict/compare.py`, in place of the elementwise
             comparison.
+
+    Raises:
+        ValueError: a tolerance is not a finite number >= 0.
     """
+    _check_tolerances(rtol=rtol, atol=atol)
     options = {
         "rtol": rtol,
         "atol": atol,
@@ -64,6 +69,14 @@ def compare(
         return case
 
     return mark
+
+
+def _check_tolerances(**tolerances: Any) -> None:
+    for name, value in tolerances.items():
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if value is not None and not (is_number and 0 <= value < math.inf):
+            problem = "not a finite number >= 0; name one, such as 1e-6"
+            raise ValueError(f"@compare({name}={value!r}): {problem}")
 
 
 def goal(*functions: str) -> Callable[[Case], Case]:

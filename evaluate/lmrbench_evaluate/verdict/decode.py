@@ -182,12 +182,13 @@ def _tree_end(payload: bytes) -> int:
     """Return where the tree ends; StreamError if it is too large to parse."""
     end = payload.find(b"\n", 0, MAX_TREE + 1)
     if end < 0:
-        raise StreamError("no tree of values, or one that is too large")
+        raise StreamError(f"no tree of values, or one of more than {MAX_TREE:,} bytes")
     # Each JSON value but the first follows one of these marks, so their number bounds the memory of
     # parsing.
     marks = sum(payload.count(mark, 0, end) for mark in (b",", b"[", b"{", b":"))
     if marks > 4 * MAX_NODES:
-        raise StreamError("too many values")
+        limits = f"{MAX_NODES:,}, in {4 * MAX_NODES:,} commas, colons and brackets"
+        raise StreamError(f"too many values; the limit is {limits}")
     return end
 
 
@@ -207,7 +208,7 @@ def _check_sizes(sizes: Any) -> None:
     if not isinstance(sizes, list) or not all(type(size) is int and size >= 0 for size in sizes):
         raise StreamError("bad list of arrays")
     if len(sizes) > MAX_ARRAYS:
-        raise StreamError("too many arrays")
+        raise StreamError(f"more than {MAX_ARRAYS:,} arrays")
 
 
 def _read_npy(payload: bytes, start: int, end: int) -> np.ndarray:
@@ -250,7 +251,8 @@ class _TreeDecoder:
         self.count += 1
         self.depth += 1
         if self.count > MAX_NODES or self.depth > MAX_DEPTH:
-            raise StreamError("too many values, or nested too deeply")
+            limits = f"more than {MAX_NODES:,} values, or nested deeper than {MAX_DEPTH}"
+            raise StreamError(limits)
         value = self._value(node)
         self.depth -= 1
         return value
