@@ -407,6 +407,19 @@ def test_sets_of_tensors_and_large_arrays_are_compared_by_content() -> None:
         assert first_difference(through(wrap(large)), through(wrap(other)), EXACT)
 
 
+@pytest.mark.parametrize(
+    ("actual", "message"),
+    [
+        ([1, None], "output: shape (2,), expected (1, 2)"),
+        ([[1, 3]], "output.flat[1]: got int (3), expected None"),
+        ([[1, None]], None),
+    ],
+)
+def test_difference_of_an_object_array_names_the_shape_or_the_item(actual: Any, message: str | None) -> None:
+    seen = through(np.array(actual, object))
+    assert first_difference(through(np.array([[1, None]], object)), seen, DEFAULT) == message
+
+
 # --- hostile bytes ----------------------------------------------------------------------------------------------------
 
 SAMPLE = {"a": np.arange(6.0).reshape(2, 3), "b": [1, (True, None, "x")], "c": torch.ones(2, dtype=torch.bfloat16)}

@@ -197,6 +197,8 @@ class _Walk:
         if len(expected.series) != len(actual.series):
             count = plural(len(actual.series), "column")
             return f"{path}: {count}, expected {len(expected.series):,}"
+        if expected.kind == "object array":
+            return self._object_arrays(expected.series[0], actual.series[0], path)
         parts: list[tuple[str, Any, Any]] = [
             (f"{path}.columns", expected.columns, actual.columns),
             (f"{path}.index", expected.index, actual.index),
@@ -206,6 +208,15 @@ class _Walk:
             paths = f"{where}.dtype", f"{where}.name", where
             parts += zip(paths, want, got, strict=True)
         return self._first(parts)
+
+    def _object_arrays(
+        self, expected: tuple[str, Any, Any], actual: tuple[str, Any, Any], path: str
+    ) -> str | None:
+        """Compare two arrays of objects, given as dtype, shape and values."""
+        if self.difference(expected[1], actual[1], path):
+            return f"{path}: shape {show(actual[1])}, expected {show(expected[1])}"
+        paths = f"{path}.dtype", f"{path}.shape", f"{path}.flat"
+        return self._first(zip(paths, expected, actual, strict=True))
 
 
 def _change_partners(
