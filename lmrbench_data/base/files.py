@@ -7,13 +7,23 @@ import os
 import shutil
 import stat
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 
 def now() -> str:
     """Return the time in UTC, ISO 8601, to the second."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+@contextlib.contextmanager
+def errors_name(path: Path) -> Iterator[None]:
+    """Let errors of the system name the caller's path: they name a temporary one, or none."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise type(error)(error.errno, reason, str(path)) from error
 
 
 def write_atomically(path: Path, content: bytes | str | Iterable[bytes]) -> None:
@@ -27,11 +37,10 @@ def write_atomically(path: Path, content: bytes | str | Iterable[bytes]) -> None
     try:
         # Text may contain folder names with invalid bytes, which are escaped.
         data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-        with temporary.open("wb") as file:
-            file.writelines([data] if isinstance(data, bytes) else data)
-        os.replace(temporary, path)
-    except OSError as error:  # name the caller's file, not the temporary one
-        raise type(error)(error.errno, error.strerror, str(path)) from error
+        with errors_name(path):
+            with temporary.open("wb") as file:
+                file.writelines([data] if isinstance(data, bytes) else data)
+            os.replace(temporary, path)
     finally:
         # On a read-only file system, this error would hide the first one.
         with contextlib.suppress(OSError):

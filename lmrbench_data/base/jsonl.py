@@ -13,7 +13,7 @@ from typing import IO, Any, ClassVar, NamedTuple, Self
 from filelock import FileLock, Timeout
 
 from .errors import InputError
-from .files import write_atomically
+from .files import errors_name, write_atomically
 
 _log = logging.getLogger(__name__)
 
@@ -134,7 +134,8 @@ class Ledger:
             finally:
                 with ledger.lock:
                     if ledger._file:
-                        ledger._file.close()
+                        with errors_name(path):
+                            ledger._file.close()
                     ledger._file = None
                     if path.is_file() and not path.stat().st_size:
                         path.unlink()
@@ -152,8 +153,10 @@ class Ledger:
         """
         with self.lock:
             assert self._file is not None, "the ledger is not open"
-            self._file.write(self._line(row))
-            self._file.flush()
+            line = self._line(row)
+            with errors_name(self.path):
+                self._file.write(line)
+                self._file.flush()
             self.count(row)
 
     def rewrite(self, rows: Iterable[dict[str, Any]]) -> None:

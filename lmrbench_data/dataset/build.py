@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from ..base.archive import pack
 from ..base.errors import InputError, LoadError
-from ..base.files import replace_folder
+from ..base.files import errors_name, replace_folder
 from ..base.jobs import Progress
 from ..loader import (
     CONFIGS,
@@ -137,7 +137,8 @@ def write_dataset(rows: Iterable[DatasetRow], folder: Path, benchmark: Benchmark
     refuse_foreign(folder)
     staging = _staging_folder(folder)
     try:
-        sha256 = _write_files(list(rows), staging, benchmark)
+        with errors_name(folder):
+            sha256 = _write_files(list(rows), staging, benchmark)
         staging.chmod(0o755)
         replace_folder(staging, folder)
     finally:
@@ -148,10 +149,8 @@ def write_dataset(rows: Iterable[DatasetRow], folder: Path, benchmark: Benchmark
 def _staging_folder(folder: Path) -> Path:
     """Make a folder for a build, which must not damage the old one when it is interrupted."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    try:
+    with errors_name(folder):
         return Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
-    except OSError as error:  # name the caller's folder, not the temporary one
-        raise type(error)(error.errno, error.strerror, str(folder)) from error
 
 
 def _write_files(rows: Sequence[DatasetRow], folder: Path, benchmark: Benchmark) -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -243,6 +244,31 @@ def test_full_disk_is_reported_in_one_line(place: Path) -> None:
     assert done.returncode == 3
     assert done.stderr.count("\n") == 1
     assert "No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ([*TOY, "--out"], "/run.json"),
+        (["merge", "run", "--out"], "/run.json"),
+        (["report", "run", "--figures"], "/scores.svg"),
+        (["dataset", "build", "--benchmark", "benchmark", "--out"], ""),
+    ],
+)
+def test_full_disk_names_the_file_and_the_command_can_be_repeated(
+    arguments: list[str], named: str, place: Path, tmp_path: Path
+) -> None:
+    """No file may grow beyond 800 bytes, so a write fails as on a full disk."""
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (800, resource.RLIM_INFINITY))
+
+    command = [*arguments, str(tmp_path / "new")]
+    done = subprocess.run([*PROGRAM, *command], cwd=place, capture_output=True, text=True, preexec_fn=limited)
+    assert done.returncode == 3
+    [message] = [line for line in done.stderr.splitlines() if not line.startswith("warning: ")]
+    assert re.fullmatch(rf"error: {tmp_path}/new{named}: .*File too large", message), message
+    assert in_process(*command, cwd=place).returncode == 0
 
 
 @pytest.mark.parametrize("closing", [">&- 2>&-", "<&-"])

@@ -283,7 +283,7 @@ def test_a_full_disk_keeps_what_was_written(bench: Bench) -> None:
     done = subprocess.run(bench.command(), capture_output=True, text=True, preexec_fn=limited)
     assert done.returncode == 3, done.stderr
     assert done.stderr.count("\n") == 1
-    assert "File too large" in done.stderr
+    assert f"{bench.results}: File too large" in done.stderr
     assert bench.results.stat().st_size == 4000
     kept = bench.results.read_bytes().rpartition(b"\n")[0]
     assert bench.run().returncode == 0

@@ -18,6 +18,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from lmrbench_data.base.files import errors_name, write_atomically
 from lmrbench_data.base.names import child_path
 from lmrbench_data.base.proportions import Interval
 from lmrbench_data.base.text import one_line
@@ -64,7 +65,7 @@ def write_figures(report: ReportData, folder: Path) -> list[Path]:
     for name, table in _tables(report).items():
         if table[1]:
             written.append(folder / f"{name}.tex")
-            written[-1].write_text(_latex(table), encoding="utf-8")
+            write_atomically(written[-1], _latex(table))
     return written
 
 
@@ -81,7 +82,8 @@ def _groups(scores: Scores) -> Iterator[tuple[str, Scores]]:
 def _save(figure: Figure, folder: Path, name: str) -> Iterator[Path]:
     for form, keys in _METADATA.items():
         path = child_path(folder, name, f".{form}")
-        figure.savefig(path, metadata=dict.fromkeys(keys))
+        with errors_name(path):
+            figure.savefig(path, metadata=dict.fromkeys(keys))
         yield path
 
 

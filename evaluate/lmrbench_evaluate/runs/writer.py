@@ -92,7 +92,12 @@ class RunWriter:
         """
         checked = predictions if replace else _with_all_answers(predictions, self.folder)
         self._positions = self.folder.predictions.write(checked)
-        self.update()
+        try:
+            self.update()
+        except BaseException:
+            if not self.folder.exists:  # the next call would refuse the folder of a new run
+                self.folder.predictions.path.unlink()
+            raise
         return list(self._positions)
 
     def prediction(self, key: AnswerKey) -> Prediction:
@@ -146,9 +151,7 @@ class RunWriter:
     def write_log(self, key: AnswerKey, log: str) -> None:
         """Keep the output of the tested code."""
         if log:
-            path = self.folder.log_path(key.instance_id, key.sha256)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(log, encoding="utf-8")
+            write_atomically(self.folder.log_path(key.instance_id, key.sha256), log)
 
 
 def check_folder(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
