@@ -21,6 +21,7 @@ from lmrbench_data.loader import CONFIGS
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.command_line import PROGRAM, in_process
+from support.runs import write_run
 from support.toy import recorded_rows, write_toy_benchmark
 
 HEAVY = ["datasets", "docker", "openai", "torch", "pymupdf", "numpy", "pandas", "pyarrow", "huggingface_hub", "yaml"]
@@ -50,6 +51,9 @@ def place(tmp_path_factory: pytest.TempPathFactory, toy_row: Any, method_row: An
     folder = tmp_path_factory.mktemp("place")
     write_dataset([toy_row, method_row], folder / "toy", load_benchmark())
     (folder / "empty").mkdir()
+    (folder / "edited").mkdir()
+    (folder / "edited" / ".#file").symlink_to("nobody@nowhere.1")
+    write_run(folder / "begun", [])
     (folder / "file").write_text("text\n")
     (folder / "methods.jsonl").write_text('{"instance_id": "toy-method", "model_name_or_path": "m", "function": "x"}\n')
     (folder / "theirs.csv").write_text("task,answer\n1,x\n")
@@ -112,6 +116,7 @@ MISTAKES: list[tuple[Sequence[str], int, str]] = [
     (["evaluate", "gold", "--dataset", "empty", *LOCAL], 1, r"empty: no README\.md"),
     ([*TOY, "--out", "/dev/null/run"], 1, r"/dev/null/run: cannot be written \(Not a directory\)"),
     ([*TOY, "--out", "toy"], 1, "toy: is not a run folder and not empty"),
+    ([*TOY, "--out", "edited"], 1, "edited: is not a run folder and not empty"),
     (["evaluate", "name\n\x1b[2Jescapes.txt", "--dataset", "toy", *LOCAL], 1, "no rows; a prediction needs"),
     (["report", "run", "--out", "empty"], 1, "--out: empty: the name must end in"),
     (["tasks", "show", "dpo-preference-los"], 1, r"los \(did you mean 'dpo-preference-loss'\?\)"),
@@ -131,6 +136,8 @@ MISTAKES: list[tuple[Sequence[str], int, str]] = [
     ([*RUN, "--prices", "absent.yaml"], 1, "absent.yaml: missing; write a YAML file that maps each model to"),
     ([*RUN, "--config", "method"], 1, "--config: toy-scale belongs to the configuration function"),
     (["report", "theirs.csv"], 1, "theirs.csv: no run.json: it is a file; expected a folder"),
+    (["show", "begun", "a-one"], 1, "'a-one' has no results in this run yet; evaluate again to resume it"),
+    (["show", "begun", "a-on"], 1, r"'a-on' is not in the scope of this run \(did you mean 'a-one'\?\)"),
     (["report", "toy"], 1, r"toy: no run.json; found README.md, .*; expected a folder"),
     (["evaluate", "theirs.csv", "--dataset", "toy", *LOCAL], 1, "theirs.csv: is not JSON; save the rows as JSON lines"),
     (["dataset", "build", "--benchmark", "empty"], 1, "empty/benchmark.yaml: missing"),

@@ -256,7 +256,7 @@ def choose_answer(
         sample: number of the sample (default: the first).
         choice: `model`, `setting` and `track`; None where the run has only one.
     """
-    number = _score(report.scores, instance, **choice)
+    number = _score(report, instance, **choice)
     [details], warnings = collect(report, instance, number)
     answer = _with_sample(details.answers, sample)
     samples = sorted(_outcomes(details.answers).items())
@@ -282,12 +282,16 @@ def answer_dict(chosen: Chosen) -> dict[str, Any]:
     return {**names, **answer, "all_samples": samples}
 
 
-def _score(scores: Scores, instance: str, **choice: str | None) -> int:
+def _score(report: ReportData, instance: str, **choice: str | None) -> int:
     """Return the index of the only score with this choice that has answers to the instance."""
-    instances = sorted(set[str]().union(*(score.scope for score in scores)))
+    scores = report.scores
+    instances = sorted(_categories(report.runs))
     if instance not in instances:
         hint = did_you_mean(instance, instances) or f"; it covers {join_names(instances)}"
         raise InputError(f"{instance!r} is not in the scope of this run{hint}")
+    if not scores:
+        problem = "has no results in this run yet; evaluate again to resume it"
+        raise InputError(f"{instance!r} {problem}")
     fits = fitting(scores, **choice)
     fits = [number for number in fits if instance in scores[number].answers] or fits
     if len(fits) > 1:

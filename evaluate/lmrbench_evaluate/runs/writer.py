@@ -234,5 +234,5 @@ def _is_empty(path: Path) -> bool:
     """Return whether a folder has at most the files of a start that was killed at once."""
     if not path.is_dir():
         return False
-    sizes = {item.name: item.stat().st_size for item in path.iterdir()}
+    sizes = {item.name: item.lstat().st_size for item in path.iterdir()}
     return sizes.keys() <= {RESULTS, f".{RESULTS}.lock"} and not sizes.get(RESULTS)
