@@ -265,7 +265,7 @@ def private(
     from ..checks.private_sets import make_private_set
 
     tasks = _tasks_to_draw(names, benchmark, config, difficulty)
-    kept = f"rows that were finished are in {out}"
+    kept = f"finished rows, if any, are in {out}"
     with (
         open_sandbox(sandbox, benchmark) as place,
         progress_bar("recording", kept=kept) as progress,
