@@ -180,25 +180,30 @@ def _orphan_problems(task: Task) -> _Places:
         if path.name not in instances:
             fix = f"rename it to one of: {', '.join(sorted(instances))}"
             yield f"variants/{path.name}", f"belongs to no instance; {fix}"
-    for item in task.every_instance:
-        yield from _misplaced_variants(task, item)
     for path in matching(task.folder / RECORDED, "*"):
         if path.name.partition(".")[0] not in recorded:
             yield f"{RECORDED}/{path.name}", "belongs to no instance; delete it and record again"
 
 
-def _misplaced_variants(task: Task, item: Instance) -> _Places:
-    """Yield what lies among the variants of an instance and is not read as one."""
-    expected = "a folder" if item.configuration.is_method else "NAME.py"
-    for path in matching(task.folder / "variants" / item.instance_id, "[!._]*"):
-        place = f"variants/{item.instance_id}/{path.name}"
-        if path.name not in KINDS or not path.is_dir():
-            yield place, f"is no kind of variant; move it to one of: {', '.join(KINDS)}"
-            continue
-        variants = task.variants(item, path.name)
-        for entry in matching(path, "[!._]*"):
-            if entry not in variants:
-                yield f"{place}/{entry.name}", f"is not read as a variant; name it {expected}"
+def _variant_problems(task: Task) -> _Places:
+    """Yield what lies among the variants and is not read as one."""
+    for item in task.every_instance:
+        for path in matching(task.folder / "variants" / item.instance_id, "[!._]*"):
+            place = path.relative_to(task.folder).as_posix()
+            if path.name in KINDS and path.is_dir():
+                yield from _unread_variants(task, item, path)
+            else:
+                yield place, f"is no kind of variant; move it to one of: {', '.join(KINDS)}"
+
+
+def _unread_variants(task: Task, item: Instance, folder: Path) -> _Places:
+    """Yield what a folder of one kind of variants holds besides them."""
+    variants = task.variants(item, folder.name)
+    form = "a folder" if item.configuration.is_method else "NAME.py"
+    for path in matching(folder, "[!._]*"):
+        if path not in variants:
+            place = path.relative_to(task.folder).as_posix()
+            yield place, f"is not read as a variant; name it {form}"
 
 
 def _nested_repository_problems(task: Task) -> _Places:
@@ -277,6 +282,7 @@ _OF_TASKS = (
     _arxiv_problems,
     _paper_problems,
     _orphan_problems,
+    _variant_problems,
     _nested_repository_problems,
     _ignored_problems,
     _helper_problems,
@@ -354,12 +360,18 @@ def _case_problems(task: Task, item: Implementation) -> _Places:
     for message in _declaration_problems(tree):
         yield file, message
     fix = "return the outputs, the evaluator compares them"
+    for line, message in _missing_outputs(tree):
+        yield f"{file}:{line}", f"{message}; {fix}"
+
+
+def _missing_outputs(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the lines of cases that return no outputs, and of verdicts in their place."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _name(node.func) in _VERDICTS:
-            yield f"{file}:{node.lineno}", f"calls {_name(node.func)}; {fix}"
+            yield node.lineno, f"calls {_name(node.func)}"
     for case in _cases(tree):
         if not any(isinstance(node, ast.Return) and node.value for node in ast.walk(case)):
-            yield f"{file}:{case.lineno}", f"{case.name} returns nothing; {fix}"
+            yield case.lineno, f"{case.name} returns nothing"
 
 
 def _cases(tree: ast.Module) -> list[FunctionNode]:

@@ -145,14 +145,18 @@ def _records(source: Any) -> Iterable[Any]:
     if hasattr(source, "to_dict") and hasattr(source, "columns"):  # pandas
         return _frame_rows(source)
     if isinstance(source, Mapping | bytes) or not isinstance(source, Iterable):
-        kind = type(source).__name__
-        fix = "make it a list of dictionaries or a pandas DataFrame"
-        lazy = "for a LazyFrame, call .collect() first"
-        advice = f"{fix} ({lazy})"
-        if kind.endswith("DatasetDict"):
-            advice = f"choose a split, such as [{next(iter(source), 'test')!r}]"
-        raise InputError(f"predictions: must be a path or rows, not {kind}; {advice}")
+        raise _not_rows(source)
     return source
+
+
+def _not_rows(source: Any) -> InputError:
+    """Return the error for a source that is neither a path nor rows."""
+    kind = type(source).__name__
+    fix = "make it a list of dictionaries or a pandas DataFrame"
+    fix += " (for a LazyFrame, call .collect() first)"
+    if kind.endswith("DatasetDict"):
+        fix = f"choose a split, such as [{next(iter(source), 'test')!r}]"
+    return InputError(f"predictions: must be a path or rows, not {kind}; {fix}")
 
 
 def _frame_rows(frame: Any) -> Iterable[Any]:
