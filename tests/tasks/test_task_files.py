@@ -171,7 +171,7 @@ def test_an_instance_id_of_two_tasks_and_an_unknown_name_are_refused(toy_benchma
     [
         (b"name: x\ntitle: y\nversion: 1.0.0\n", "missing key canary, date"),
         (b"name: x\ntitle: y\nversion: 1.0\ncanary: z\ndate: '2026-01-31'\n", "version: 1.0 is not text"),
-        (b"name: x\ntitle: y\nversion: 1.0.0\ncanary: z\ndate: today\n", "date: 'today' is not of the form"),
+        (b"name: x\ntitle: y\nversion: 1.0.0\ncanary: z\ndate: today\n", "date: 'today' is not a day of the form"),
         (b"[", "not YAML"),
         (b"- name", "expected a mapping"),
         (None, "missing"),
