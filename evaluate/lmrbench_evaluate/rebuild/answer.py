@@ -113,9 +113,13 @@ def _choose_blocks(
 ) -> dict[tuple[int, str], list[str]]:
     """Return (block, file) → functions: each function comes from the last block that has it."""
     chosen: dict[tuple[int, str], list[str]] = {}
+    files = {block.number: _file_of(block, goals) for block in blocks}
     for path, names in goals.items():
         for name in names:
-            numbers = [block.number for block in blocks if _has(block, path, name, goals)]
+            numbers = []
+            for block in blocks:
+                if _has(block, files[block.number], path, name, goals):
+                    numbers.append(block.number)
             if numbers:
                 chosen.setdefault((numbers[-1], path), []).append(name)
     return chosen
@@ -151,13 +155,12 @@ def _file_line(path: str) -> str:
     return rf"^# *file: *{re.escape(path)}[ \t]*$"
 
 
-def _has(block: Block, path: str, name: str, goals: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether a block defines a function of a file.
+def _has(block: Block, file: str, path: str, name: str, goals: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether a block, which names a file or none, defines a function of a file.
 
-    The block names the file, or no other file has such a function.
+    The block names that file, or names none and no other file has such a function.
     """
     is_elsewhere = any(name in names for other, names in goals.items() if other != path)
-    file = _file_of(block, goals)
     if file != path and (file or is_elsewhere):
         return False
     return block.tree is not None and defines(block.tree, name, goals[path])

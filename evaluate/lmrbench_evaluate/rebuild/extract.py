@@ -106,7 +106,7 @@ def _read_reply(text: str, reader: "_Reader", is_cut: bool) -> tuple[list[Block]
     """Return the blocks of a reply, and the reply without its thoughts."""
     blocks = reader.read(text)
     code = [block.span for block in blocks if block.tree]
-    ends_with_code = not is_cut and _ends_with_code(text, code)
+    ends_with_code = not is_cut and _ends_with_code(text, blocks)
     reply = without_thoughts(text, reader.mention, code, ends_with_code=ends_with_code)
     if reply != text:
         blocks = reader.read(reply)
@@ -115,15 +115,14 @@ def _read_reply(text: str, reader: "_Reader", is_cut: bool) -> tuple[list[Block]
     return blocks, reply
 
 
-def _ends_with_code(text: str, code: Sequence[Span]) -> bool:
+def _ends_with_code(text: str, blocks: Sequence[Block]) -> bool:
     """Return whether a reply ends with code that stands between two fences or without any."""
+    code = [block for block in blocks if block.tree]
     if not code or text.rstrip().endswith(">"):
         return False
-    start, end = code[-1]
-    lines = text[start:end].strip().split("\n")
-    is_fenced = bool(_FENCE_START.match(lines[0]))
-    is_closed = bool(_FENCE_START.match(lines[-1]))
-    return not text[end:].strip() and is_closed == is_fenced
+    start, end = code[-1].span
+    is_open = _FENCE_START.match(text, start) and not code[-1].is_closed
+    return not is_open and not text[end:].strip()
 
 
 def _syntax_problem(blocks: Sequence[Block], mention: re.Pattern[str]) -> str:

@@ -38,7 +38,9 @@ _ANSWER = re.compile(
 _SIDES = {"begin", "start", "end", "of"}
 #: What begins and ends with a turn of a conversation, not with thoughts.
 _TURNS = {"im", "text", "turn", "sentence", "header", "message", "s", "inst"}
+#: White space and the marks of a template.
 _NOTHING = re.compile(rf"(?:\s|{TOKEN}|assistant\b)*+")
+#: White space, with the summary of HTML details.
 _SUMMARY = re.compile(r"\s*(?:<summary>[^<\n]*</summary>\s*)?")
 #: A sentence goes on here.
 _GOES_ON = re.compile(r" ?(?!async |def |class |import )[a-z.,;:)]")
@@ -113,7 +115,7 @@ class _Thoughts:
         self.opened: dict[str, _Mark] = {}
         self.answer_start = 0
         """The place of the last mark that begins a line and an answer; 0 if there is none."""
-        self.head = _skip_blank(text, 0)
+        self.head = _skip(_NOTHING, text, 0)
         """Where the reply begins behind the thoughts so far."""
 
     def open(self, mark: _Mark) -> None:
@@ -134,7 +136,7 @@ class _Thoughts:
             self.leave_out(opening.start, opening.end)
             self.leave_out(mark.start, mark.end)
             return
-        is_followed = _skip_blank(self.text, mark.end) < len(self.text)
+        is_followed = _skip(_NOTHING, self.text, mark.end) < len(self.text)
         if _are_thoughts(opening, mark, is_followed, self.last_answer >= mark.end):
             self.leave_out(opening.start if opening else 0, mark.end)
 
@@ -143,21 +145,21 @@ class _Thoughts:
 
         It stops at the first other text, so that nested marks take no more than linear time.
         """
-        position = _skip_summary(self.text, start)
+        position = _skip(_SUMMARY, self.text, start)
         is_code = False
         while position < end:
             block = _span_at(position, self.code)
             if not block:
                 return False
             is_code = True
-            position = _skip_summary(self.text, block[1])
+            position = _skip(_SUMMARY, self.text, block[1])
         return is_code
 
     def leave_out(self, start: int, end: int) -> None:
         """Leave out a part of the reply."""
         self.left_out.append((start, end))
         if start <= self.head:
-            self.head = _skip_blank(self.text, end)
+            self.head = _skip(_NOTHING, self.text, end)
 
 
 def _are_thoughts(
@@ -196,16 +198,10 @@ def _cut_out(text: str, spans: list[Span]) -> str:
     return "\n".join([*pieces, text[position:]])
 
 
-def _skip_blank(text: str, start: int) -> int:
-    """Return where the white space and the marks of a template end that stand here."""
-    blank = _NOTHING.match(text, start)
-    return blank.end() if blank else start
-
-
-def _skip_summary(text: str, start: int) -> int:
-    """Return where white space ends that stands here, with the summary of HTML details."""
-    blank = _SUMMARY.match(text, start)
-    return blank.end() if blank else start
+def _skip(pattern: re.Pattern[str], text: str, start: int) -> int:
+    """Return where what stands here and matches a pattern ends."""
+    match = pattern.match(text, start)
+    return match.end() if match else start
 
 
 def _marks(text: str, code: Sequence[Span]) -> Iterator[_Mark]:
