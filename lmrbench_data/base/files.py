@@ -16,6 +16,17 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
+def is_too_long(path: Path) -> bool:
+    """Return whether a path is longer than the system allows, such as the text of rows."""
+    try:
+        path.stat()
+    except OSError as error:
+        return error.errno == errno.ENAMETOOLONG
+    except ValueError:  # a null byte
+        return False
+    return False
+
+
 @contextlib.contextmanager
 def errors_name(path: Path) -> Iterator[None]:
     """Let errors of the system name the caller's path: they name a temporary one, or none."""

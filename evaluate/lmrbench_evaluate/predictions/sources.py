@@ -4,7 +4,6 @@ An unreadable row becomes a `BadRow`; `prediction` checks the contents of the ot
 """
 
 import contextlib
-import errno
 import json
 import logging
 import math
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.files import is_too_long
 from lmrbench_data.base.text import cut, error_line, join_names
 from lmrbench_data.loader import HUB_NAME, PINNED, hub_timeout
 
@@ -100,7 +100,7 @@ def _open_source(source: Source) -> Iterable[tuple[str, Any]]:
 
 def _open_path(path: Path, name: str) -> Iterable[tuple[str, Any]]:
     """Open a file, a folder of logs, or a repository on the Hub."""
-    if _is_too_long(path):
+    if is_too_long(path):
         raise InputError(f"predictions {cut(name, MAX_SHOWN)!r}: {_NO_FILE}")
     if path.is_file():
         return _file_rows(path, name)
@@ -112,17 +112,6 @@ def _open_path(path: Path, name: str) -> Iterable[tuple[str, Any]]:
         return _hub_rows(name)
     shown = name if path.exists() else cut(name, MAX_SHOWN)
     raise InputError(f"predictions {shown!r}: {_path_problem(path)}")
-
-
-def _is_too_long(path: Path) -> bool:
-    """Return whether a path is longer than the system allows, such as the text of rows."""
-    try:
-        path.stat()
-    except OSError as error:
-        return error.errno == errno.ENAMETOOLONG
-    except ValueError:  # a null byte
-        return False
-    return False
 
 
 def _path_problem(path: Path) -> str:

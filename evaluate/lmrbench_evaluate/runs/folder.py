@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.files import is_too_long
 from lmrbench_data.base.jsonl import parse_row, read_log, wrong_key
 from lmrbench_data.base.names import PLAIN, child_path
 from lmrbench_data.base.text import join_names
@@ -77,11 +77,12 @@ class RunFolder:
 
     def _found(self) -> str:
         """Describe what exists in place of a run folder."""
-        # Not `Path.is_file`, which raises an error for a name that is too long.
-        if os.path.isfile(self.path):
+        if is_too_long(self.path):
+            return f"no {FACTS}: no such folder"
+        if self.path.is_file():
             names = ", ".join(first_columns(self.path))
             return f"no {FACTS}: it is a file" + (f" with the columns {names}" if names else "")
-        if not os.path.isdir(self.path):
+        if not self.path.is_dir():
             return f"no {FACTS}: no such folder"
         names = join_names(sorted(item.name for item in self.path.iterdir()), MAX_NAMED)
         return f"no {FACTS}; found {names or 'nothing'}"
