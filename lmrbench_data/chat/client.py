@@ -325,9 +325,8 @@ def _tool(message: Any) -> str:
     call = get(message, "tool_calls", 0) or get(message, "function_call")
     if not call:
         return ""
-    names = [get(call, kind, "name") for kind in ("function", "custom")]
-    name = next(filter(None, [*names, get(call, "name")]), "unnamed")
-    return one_line(name)[:80]
+    name = get(call, "function", "name") or get(call, "custom", "name") or get(call, "name")
+    return one_line(name or "unnamed")[:80]
 
 
 def _without_system_role(messages: Sequence[Message]) -> Sequence[Message]:
