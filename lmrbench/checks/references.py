@@ -15,7 +15,7 @@ from lmrbench_data.dataset.rows import DeclaredCase
 from lmrbench_data.tasks.experiments import table_cases
 from lmrbench_data.tasks.recordings import Recording
 from lmrbench_data.tasks.task import Instance, Task
-from lmrbench_evaluate.rebuild.workspace import imported_by, workspace_tar
+from lmrbench_evaluate.rebuild.workspace import libraries_in, workspace_tar
 from lmrbench_evaluate.sandbox.base import Ended, Limits, Sandbox
 from lmrbench_evaluate.sandbox.exclusive_retry import run_with_exclusive_retry
 from lmrbench_evaluate.verdict.compare import CHECKERS, TooLargeError, first_difference
@@ -109,7 +109,7 @@ def _run(
     workspace = workspace_tar(repo, cases, runs=runs, seeds=seeds, limit_s=tests.timeout_s)
     limits = Limits(tests.timeout_s, tests.memory_mb)
     image = sandbox.prepare(task.image_tag)
-    outcome = run_with_exclusive_retry(sandbox, image, workspace, limits, imported_by(repo, cases))
+    outcome = run_with_exclusive_retry(sandbox, image, workspace, limits, libraries_in(repo, cases))
     if outcome.ended is not Ended.EXITED:
         fix = "raise tests.timeout_s or tests.memory_mb"
         raise InputError(f"{where}: the reference ended with {outcome.ended}; {fix}")

@@ -29,7 +29,7 @@ from lmrbench_data.tasks.experiments import (
     table_cases,
 )
 from lmrbench_data.tasks.task import Instance, Task
-from lmrbench_evaluate.rebuild.workspace import imported_by, workspace_tar
+from lmrbench_evaluate.rebuild.workspace import libraries_in, workspace_tar
 from lmrbench_evaluate.sandbox.base import Limits, Sandbox
 from lmrbench_evaluate.sandbox.exclusive_retry import run_with_exclusive_retry
 from lmrbench_evaluate.verdict.decode import Frame, StreamError, decode, read_frames
@@ -379,7 +379,7 @@ def _make(
     cases = table_cases(instance.tables)
     tests = instance.tests
     limits = Limits(tests.timeout_s, tests.memory_mb)
-    modules = imported_by(repo, cases) if threads == 1 else ()
+    modules = libraries_in(repo, cases) if threads == 1 else ()
     for run in runs:
         files = {**repo, **run.files}
         workspace = _workspace(instance, files, cases, threads)

@@ -6,13 +6,13 @@ The code may come from a model, so `compare_answer` runs in a child process (`ca
 import ast
 import difflib
 import itertools
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
 from lmrbench_data.base.source import SourceError, find_function, parse, split_lines
 
+from ..rebuild.reach import reachable, words_in
 from .strip_remarks import code_only, looks_at_itself, names_read
 
 
@@ -64,11 +64,11 @@ def compare_answer(
     for path, functions in goals.items():
         versions = masked, golden, rebuilt
         others = itertools.chain.from_iterable(_others(files, path) for files in versions)
-        words = _words([*cases, *others])
+        words = words_in([*cases, *others])
         texts = [files[path] for files in versions]
         pairs.append(_pair(path, functions, texts, words, with_words))
-    reachable = _reachable({**masked, **rebuilt}, goals, cases) if changed else set[str]()
-    names = [path for path in changed if path in reachable]
+    may_run = reachable({**masked, **rebuilt}, goals, cases) if changed else set[str]()
+    names = [path for path in changed if path in may_run]
     return pairs, [(name, _shown(rebuilt, name, with_words)) for name in names]
 
 
@@ -93,11 +93,6 @@ def _others(files: Mapping[str, str], path: str) -> list[str]:
     return [text for name, text in files.items() if name != path]
 
 
-def _words(texts: Iterable[str]) -> set[str]:
-    """Return every word of these texts that could be a Python name."""
-    return set(re.findall(r"[^\W\d]\w*", "\n".join(texts)))
-
-
 def _side(source: str, functions: Sequence[str], masked: Sequence[str]) -> Side:
     """Compare a printed file with the lines of the masked file around the goal functions."""
     shown = {name: ast.unparse(find_function(source, name).node) for name in functions}
@@ -119,29 +114,7 @@ def _shown(rebuilt: Mapping[str, str], name: str, with_words: bool) -> str:
     if name not in rebuilt:
         return "[the candidate removed this file]"
     try:
-        words = _words(_others(rebuilt, name))
+        words = words_in(_others(rebuilt, name))
         return code_only(rebuilt[name], words, with_words=with_words)
     except SourceError:
         return "[not shown: this is not Python that can be taken apart]"
-
-
-def _reachable(files: Mapping[str, str], goals: Collection[str], cases: Sequence[str]) -> set[str]:
-    """Return the Python files that may run: those that the cases mention, or that these mention.
-    The word `more` reaches every `more.py` and `more/__init__.py`, in an import as in a string.
-    """
-    modules = {path: _module_name(path) for path in files}
-    reached = set(goals)
-    waiting = [*(files[path] for path in goals), *cases]
-    while waiting:
-        words = _words([waiting.pop()])
-        new = {path for path, module in modules.items() if module in words} - reached
-        waiting += [files[path] for path in new]
-        reached |= new
-    return reached
-
-
-def _module_name(path: str) -> str:
-    """Return the last part of a Python module's name; empty for other files."""
-    parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
-    is_module = path.endswith(".py") and all(part.isidentifier() for part in parts)
-    return parts[-1] if is_module else ""

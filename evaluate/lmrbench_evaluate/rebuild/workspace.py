@@ -9,6 +9,7 @@ import ast
 import contextlib
 import functools
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
@@ -17,7 +18,7 @@ from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.limited_calls import call_on_answer
 from lmrbench_data.base.source import MalformedAnswerError, SourceError, parse, python_text
 from lmrbench_data.base.text import one_line
-from lmrbench_data.dataset.rows import DatasetRow, goals_of
+from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of
 from lmrbench_data.loader import File, LoadError, check_path, read_archive
 from lmrbench_data.tasks.experiments import FILES
 
@@ -25,8 +26,13 @@ from ..predictions.prediction import Prediction, too_large
 from ..sandbox.meter import wall_limit
 from .answer import Spliced, check_goal_file, splice_function, splice_method
 from .patch import MAX_PATCHED_DEPTH, MAX_PATCHED_FILES, apply_patch
+from .reach import reachable
 
 _REPO = "repo/"
+_CASES = "cases.py"
+_OPTIMISER = re.compile(r"\btorch\.optim\b|\bfrom torch import .*\boptim\b")
+#: Torch imports its compiler for the first optimiser: a CPU second, in every case that makes one.
+_LOADED_BY_OPTIMISERS = "torch._dynamo"
 
 
 def rebuild(
@@ -218,26 +224,45 @@ def workspace_tar(
 
 
 def libraries_of(row: DatasetRow) -> Sequence[str]:
-    """Return the libraries that the masked repository and the cases of a row import."""
+    """Return the libraries that the reference's repository and the cases of a row load."""
     has_experiments = configuration_of(row).has_experiments
-    return _libraries(row["repo_archive"], row["tests_archive"], has_experiments)
+    golden = tuple(golden_files_of(row).items())
+    return _libraries(row["repo_archive"], golden, row["tests_archive"], has_experiments)
 
 
 @functools.lru_cache(maxsize=128)
-def _libraries(repo_archive: bytes, tests_archive: bytes, has_experiments: bool) -> Sequence[str]:
+def _libraries(
+    repo_archive: bytes,
+    golden: Sequence[tuple[str, str]],
+    tests_archive: bytes,
+    has_experiments: bool,
+) -> Sequence[str]:
     repo = without_experiments(read_archive(repo_archive), has_experiments)
-    return imported_by(repo, read_archive(tests_archive)["cases.py"].data)
+    repo |= {path: File(text.encode()) for path, text in golden}
+    return libraries_in(repo, read_archive(tests_archive)[_CASES].data)
 
 
-def imported_by(repo: Mapping[str, File], cases: bytes) -> list[str]:
-    """Return the libraries, with their submodules, that a repository and its cases import."""
-    imported = {"numpy.random"}  # which the runner seeds
-    for path, file in [*repo.items(), ("cases.py", File(cases))]:
-        if path.endswith(".py"):
-            with contextlib.suppress(SourceError):  # the jobs report it if anything imports it
-                imported.update(_imports(parse(python_text(file.data))))
+def libraries_in(repo: Mapping[str, File], cases: bytes) -> list[str]:
+    """Return the libraries, with their submodules, that a repository and its cases load."""
+    texts = _python_texts({**repo, _CASES: File(cases)})
+    names = {"numpy.random"}  # which the runner seeds
+    for text in texts.values():
+        with contextlib.suppress(SourceError):  # the jobs report it if anything imports it
+            names.update(_imports(parse(text)))
+    may_run = reachable(texts, [_CASES], [])
+    if any(_OPTIMISER.search(texts[path]) for path in may_run):
+        names.add(_LOADED_BY_OPTIMISERS)
     local = {path.split("/")[0].removesuffix(".py") for path in repo} | {"lmrbench_cases"}
-    return sorted(name for name in imported if name.split(".")[0] not in local)
+    return sorted(name for name in names if name.split(".")[0] not in local)
+
+
+def _python_texts(files: Mapping[str, File]) -> dict[str, str]:
+    texts = {}
+    for path, file in files.items():
+        if path.endswith(".py"):
+            with contextlib.suppress(SourceError):
+                texts[path] = python_text(file.data)
+    return texts
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:
