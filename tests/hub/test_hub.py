@@ -177,12 +177,11 @@ def test_download_that_breaks_off_is_a_failure_of_the_hub(error: Exception, monk
     def fail(*_: Any, **__: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(
-        "huggingface_hub.HfApi.dataset_info", lambda *_, **__: SimpleNamespace(sha="a" * 40, siblings=[])
-    )
-    monkeypatch.setattr("huggingface_hub.hf_hub_download", fail)
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", lambda *_, **__: SimpleNamespace(sha="a" * 40))
+    monkeypatch.setattr("huggingface_hub.snapshot_download", fail)
     with pytest.raises(HubUnavailableError, match="the Hub does not answer") as refused:
         load(REPO)
+    assert type(error).__name__ in str(refused.value)
     assert refused.value.exit_code == 3
     with pytest.raises(InfraError, match="the Hub does not answer"), hub_errors(REPO):
         fail()
