@@ -238,7 +238,7 @@ def _libraries(
     has_experiments: bool,
 ) -> Sequence[str]:
     repo = without_experiments(read_archive(repo_archive), has_experiments)
-    repo |= {path: File(text.encode()) for path, text in golden}
+    repo |= {path: File(text.encode(errors="replace")) for path, text in golden}
     return libraries_in(repo, read_archive(tests_archive)[_CASES].data)
 
 
@@ -249,8 +249,9 @@ def libraries_in(repo: Mapping[str, File], cases: bytes) -> list[str]:
     for text in texts.values():
         with contextlib.suppress(SourceError):  # the jobs report it if anything imports it
             names.update(_imports(parse(text)))
-    may_run = reachable(texts, [_CASES], [])
-    if any(_OPTIMISER.search(texts[path]) for path in may_run):
+    calls = texts.get(_CASES, "")
+    may_run = [calls, *(texts[path] for path in reachable(texts, [], [calls]))]
+    if any(map(_OPTIMISER.search, may_run)):
         names.add(_LOADED_BY_OPTIMISERS)
     local = {path.split("/")[0].removesuffix(".py") for path in repo} | {"lmrbench_cases"}
     return sorted(name for name in names if name.split(".")[0] not in local)
