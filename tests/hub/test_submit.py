@@ -183,11 +183,11 @@ def test_predictions_that_cannot_be_published_are_refused(world: World) -> None:
     files = world.hub.files(RESULTS, "refs/pr/1")
     [name] = [name for name in files if name.endswith("/predictions.jsonl")]
     row = json.loads(files[name].splitlines()[0])
-    rows = [{**row, "track": None}, {**row, "instance_id": "unknown"}]
+    rows = [{**row, "track": None}, {**row, "instance_id": "un/known"}]
     change_pull_request(world.hub, **{name: b"".join(json.dumps(row).encode() + b"\n" for row in rows)})
     done = world.verify(1)
     assert (done.returncode, done.stderr.splitlines()[-1].count("cannot be published: ")) == (1, 1), done.stderr
-    assert "unknown" in done.stderr
+    assert "prediction predictions.jsonl:2: unknown instance 'un/known'" in done.stderr
     assert "1 of 1 row without a track" in done.stderr
     assert world.hub.repo(RESULTS).pull_requests[1].status == "open"
 

@@ -22,7 +22,7 @@ from lmrbench_data.loader import CONFIGS, NoConfigError, dataset_sha256
 
 from ..judge.judgement_log import FILE as JUDGEMENTS
 from ..judge.judgement_log import JudgementLog
-from ..predictions.prediction import AnswerKey, Prediction
+from ..predictions.prediction import AnswerKey
 from ..predictions.reading import read_predictions
 from ..predictions.sources import BadRow
 from ..runs.evaluation import RunSummary, evaluate
@@ -138,28 +138,28 @@ def _read_submission(
     faults = _prediction_faults(submission, instances)
     if faults:
         raise InputError(f"{submission.where}: cannot be published: {'; '.join(faults[:20])}")
-    list(_lines(submission, JUDGEMENTS, JudgementLog.parse))
+    for _ in _lines(submission, JUDGEMENTS, JudgementLog.parse):
+        pass  # raises an error if a line is damaged
     results = _lines(submission, RESULTS, ResultLog.parse)
     return {AnswerKey.of(row): _verdict(row) for row in results}
 
 
 def _prediction_faults(submission: Submission, instances: Mapping[str, DatasetRow]) -> list[str]:
-    """Return why the predictions cannot be published."""
+    """Return the reasons why the predictions cannot be published."""
     path = submission.files[PREDICTIONS]
     # Counted first: other forms of predictions, such as a list, would be read as a whole.
     count = sum(1 for _ in read_log(path, lambda line: parse_row(line, {}), _FIX))
     if not 0 < count <= MAX_ROWS:
         return [f"it has {count} rows of predictions; expected 1 to {MAX_ROWS}"]
-    items = list(map(_key, read_predictions(path, instances)))
-    faults = [item for item in items if isinstance(item, str)]
-    return faults + table_faults([item for item in items if not isinstance(item, str)])
-
-
-def _key(item: Prediction | BadRow) -> dict[str, Any] | str:
-    """Return the keys of a prediction, or what is wrong with it."""
-    if isinstance(item, BadRow):
-        return f"prediction {shown(Path(str(item)).name)}"
-    return {"instance_id": item.instance_id, **item.key.as_row()}
+    faults = []
+    keys = []
+    for item in read_predictions(path, instances):
+        if isinstance(item, BadRow):
+            problem = f"{Path(item.place).name}: {item.reason}"
+            faults.append(f"prediction {shown(problem)}")
+        else:
+            keys.append({"instance_id": item.instance_id, **item.key.as_row()})
+    return faults + table_faults(keys)
 
 
 def _lines(
