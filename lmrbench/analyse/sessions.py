@@ -18,7 +18,7 @@ from lmrbench_data.base.names import child_path
 from lmrbench_data.base.text import plural
 from lmrbench_data.chat.refusals import get
 from lmrbench_data.dataset.result_rows import ResultRow
-from lmrbench_evaluate.predictions.prediction import AnswerKey
+from lmrbench_evaluate.predictions.prediction import AGENT_PREFIX, AnswerKey
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status
@@ -43,9 +43,6 @@ _TOOL_WORDS = {
 }
 #: Final marker of mini-swe-agent.
 FINISH = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
-
-#: Prefix of the settings of agents' rows.
-AGENT = "agent:"
 
 
 @dataclass(frozen=True)
@@ -119,7 +116,7 @@ def _sessions_of(folder: RunFolder, level: Level) -> dict[AnswerKey, dict[str, A
     trajectories = predictions.parent / TRAJECTORIES
     sessions = {}
     for row in folder.rows():
-        if row["setting"].startswith(AGENT):
+        if row["setting"].startswith(AGENT_PREFIX):
             sessions[AnswerKey.of(row).row] = _session(row, trajectories, level)
     return sessions
 
@@ -133,7 +130,7 @@ def _session(row: ResultRow, trajectories: Path, level: Level) -> dict[str, Any]
         return None
     if not any(actions[kind] for kind in KINDS):
         return None
-    agent = row["setting"].removeprefix(AGENT)
+    agent = row["setting"].removeprefix(AGENT_PREFIX)
     model = f"{row['model_name_or_path']}, {agent}"
     passed = _has_passed(row, level)
     counts = {kind: actions[kind] for kind in (*KINDS, EXCLUDED)}

@@ -7,6 +7,7 @@ import pytest
 import yaml
 from huggingface_hub import parse_eval_result_entries
 
+from lmrbench_evaluate.hub.eval_results import _paths
 from support.hub_world import DATASET, World
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
@@ -55,3 +56,8 @@ def test_models_with_one_plain_name_have_a_file_each_and_a_track_is_needed(world
         path.write_text(path.read_text().replace('"track": "paper"', '"track": "unstated"'))
     done = world.lmrbench("report", "runs/alike", "--eval-results", "none", "--published", DATASET)
     assert (done.returncode, "3 of 3 rows without a track" in done.stderr) == (1, True), done.stderr
+
+
+def test_a_numbered_file_never_replaces_that_of_another_model() -> None:
+    paths = _paths(["x", ".x", ".x-2"], Path("results"))
+    assert {path.name for path in paths.values()} == {"x.yaml", "x-2.yaml", "x-2-2.yaml"}

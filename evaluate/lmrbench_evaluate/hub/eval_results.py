@@ -4,7 +4,8 @@ The owner of a model's repository, or anyone with a pull request, puts the file 
 `.eval_results/`; the Hub shows the scores on the model's page and on the benchmark's leaderboard.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.names import plain_name
 from lmrbench_data.dataset.hub_tasks import HUB_TASKS, HubTask
 
+from ..predictions.prediction import AGENT_PREFIX
 from ..reports.data import ReportData
 from ..reports.scores import ModelScore
 from .submit import Published, publishable
@@ -26,29 +28,35 @@ def write_eval_results(api: "HfApi", report: ReportData, dataset: str, folder: P
     """Write the results of each model of a report into a folder; return the files.
 
     Args:
-        dataset: the published dataset, `org/name`.
+        dataset: name of the published dataset, `org/name`.
 
     Raises:
         InputError: a run is not complete or not official, or its dataset is not published.
     """
     from huggingface_hub import eval_result_entries_to_yaml
 
-    by_model: dict[str, list[EvalResultEntry]] = {}
+    by_model: defaultdict[str, list[EvalResultEntry]] = defaultdict(list)
     for run, facts in zip(report.paths, report.runs, strict=True):
         published = publishable(api, run, dataset, "has no results for the Hub")
         for score in report.scores:
             if score.path == run:
-                entries = by_model.setdefault(score.model, [])
-                entries.extend(_entries(score, facts, dataset, published))
-    written: list[Path] = []
-    for model, entries in sorted(by_model.items()):
+                by_model[score.model] += _entries(score, facts, dataset, published)
+    paths = _paths(by_model, folder)
+    for model, path in paths.items():
+        entries = eval_result_entries_to_yaml(by_model[model])
+        write_atomically(path, yaml.safe_dump(entries, sort_keys=False))
+    return list(paths.values())
+
+
+def _paths(models: Iterable[str], folder: Path) -> dict[str, Path]:
+    """Return a file for each model, even if several models have the same plain name."""
+    paths: dict[str, Path] = {}
+    for model in sorted(models):
         path = folder / f"{plain_name(model, 'model')}.yaml"
-        if path in written:  # two models whose names differ in other characters
-            path = path.with_stem(f"{path.stem}-{len(written)}")
-        text = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False)
-        write_atomically(path, text)
-        written.append(path)
-    return written
+        while path in paths.values():
+            path = path.with_stem(f"{path.stem}-{len(paths)}")
+        paths[model] = path
+    return paths
 
 
 def _entries(
@@ -78,7 +86,7 @@ def _entries(
 
 
 def _part(score: ModelScore, task: HubTask) -> ModelScore | None:
-    """Return the score on the rows of a task; None if the run has none."""
+    """Return the score on the rows of a task; None if the run has no such rows."""
     if task.difficulty in ("", score.difficulty):
         return score
     for part in score.by_difficulty:
@@ -89,9 +97,9 @@ def _part(score: ModelScore, task: HubTask) -> ModelScore | None:
 
 def _notes(score: ModelScore, facts: Mapping[str, Any]) -> str:
     """Describe how the answers came about."""
-    agent = score.setting.removeprefix("agent:")
-    how = f"with tools (agent {agent})" if agent != score.setting else "no tools"
-    if agent == score.setting and score.setting:
-        how += f" ({score.setting})"
+    if score.setting.startswith(AGENT_PREFIX):
+        how = f"with tools (agent {score.setting.removeprefix(AGENT_PREFIX)})"
+    else:
+        how = f"no tools ({score.setting})" if score.setting else "no tools"
     samples = "1 sample" if score.samples == 1 else f"mean of {score.samples} samples"
     return f"{how}; {score.track} track; {samples}; harness {facts['harness_version']}"

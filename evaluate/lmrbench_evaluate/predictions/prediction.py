@@ -30,6 +30,8 @@ MAX_ANSWER_BYTES = 1_000_000
 MAX_PATCH_BYTES = 200_000
 #: The track of a row without one.
 UNSTATED = "unstated"
+#: Prefix of the settings of agents; the name of the agent follows.
+AGENT_PREFIX = "agent:"
 
 
 class AnswerKey(NamedTuple):

@@ -20,7 +20,7 @@ from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.chat.server import address_and_key
 from lmrbench_data.dataset.rows import DatasetRow, check_contracts, choose_rows
 from lmrbench_data.loader import read_archive
-from lmrbench_evaluate.predictions.prediction import AnswerKey
+from lmrbench_evaluate.predictions.prediction import AGENT_PREFIX, AnswerKey
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.zygote import WORK
 
@@ -103,7 +103,7 @@ class _AgentRun:
         settings = self.settings
         self.summary = AgentSummary()
         model = model_name(settings.name or settings.model)
-        self.names = (model, f"agent:{self.agent.name}", settings.track)
+        self.names = (model, f"{AGENT_PREFIX}{self.agent.name}", settings.track)
         self.request = {**settings.request(), "agent_files": self.agent.files_sha256}
         self.budget = self.log.budget(settings, model)
         self._endpoint = Endpoint(**settings.model_dump(include=set(Endpoint.model_fields)))
