@@ -202,8 +202,8 @@ def space(
 
     Example: lmrbench space leaderboard --from runs
     """
-    from lmrbench_evaluate.hub.layout import write_space
     from lmrbench_evaluate.hub.publication import local_record
+    from lmrbench_evaluate.hub.space import write_space
 
     records = []
     for path in _run_folders(runs or []):

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from lmrbench_evaluate.hub.layout import write_space
 from lmrbench_evaluate.hub.publication import make_record as published_record
 from lmrbench_evaluate.hub.record import Record
+from lmrbench_evaluate.hub.space import write_space
 from lmrbench_evaluate.hub.submission import Submission
 from lmrbench_evaluate.hub.verify import Verification
 from lmrbench_evaluate.predictions.prediction import Prediction

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.proportions import wilson
-from lmrbench_evaluate.hub.layout import write_space
 from lmrbench_evaluate.hub.record import Entry, Record, Score, Task, TaskResult
+from lmrbench_evaluate.hub.space import write_space
 from support.hub_server import Hub
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,23 +1,18 @@
-"""The layout of the results dataset, the records on its main branch, and the files of the Space."""
+"""The layout of the results dataset, and the limits of the runs in it."""
 
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lmrbench_data.base import names, proportions
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.hub_client import hub_errors
-from lmrbench_data.base.paths import cards_folder
 from lmrbench_data.base.proportions import TRACKS
 from lmrbench_data.base.text import one_line, plural
 
+from ..judge.judgement_log import FILE as JUDGEMENTS
 from ..predictions.prediction import AnswerKey
-from ..reports import stats
-from . import record as record_format
-from .record import Record
+from ..runs.folder import FACTS, PREDICTIONS, RESULTS
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -25,16 +20,11 @@ if TYPE_CHECKING:
 MIB = 1024 * 1024
 #: The files that a submission may add below `runs/<run_id>/`, with their largest size in bytes.
 ALLOWED = {
-    "run.json": 1 * MIB,
-    "predictions.jsonl": 256 * MIB,
-    "results.jsonl": 256 * MIB,
-    "judgements.jsonl": 256 * MIB,
+    FACTS: 1 * MIB,
+    PREDICTIONS: 256 * MIB,
+    RESULTS: 256 * MIB,
+    JUDGEMENTS: 256 * MIB,
 }
-NEEDED = ("run.json", "predictions.jsonl")
-#: The modules that the Space gets a copy of: they import nothing of ours.
-SPACE_MODULES = (names, proportions, record_format, stats)
-#: Folder of the Space with the records of local runs.
-LOCAL = "local"
 #: Limits of a run: what the leaderboard can show.
 MAX_ROWS = 50_000
 MAX_ENTRIES = 100
@@ -61,6 +51,13 @@ _PUBLISHED_FACTS = (
 )
 
 
+class HubFile(NamedTuple):
+    """A file of a repository on the Hub: the hash of its content, and its size in bytes."""
+
+    sha: str
+    size: int
+
+
 def published_facts(facts: Mapping[str, Any], run_id: str) -> bytes:
     """Return the run.json that is published: facts about the run, none about the machine."""
     published = {name: facts[name] for name in _PUBLISHED_FACTS if name in facts}
@@ -73,22 +70,28 @@ def record_path(run_id: str) -> str:
     return f"verified/{run_id}.json"
 
 
-def list_files(api: "HfApi", repo_id: str, revision: str) -> dict[str, tuple[str, int]]:
-    """List the files of a revision: path → (hash of the content, size in bytes)."""
+def list_files(api: "HfApi", repo_id: str, revision: str) -> dict[str, HubFile]:
+    """Return the files of a revision by path."""
     from huggingface_hub.hf_api import RepoFile
 
-    tree = api.list_repo_tree(repo_id, repo_type="dataset", revision=revision, recursive=True)
-    return {item.path: (item.blob_id, item.size) for item in tree if isinstance(item, RepoFile)}
+    files = {}
+    for item in api.list_repo_tree(repo_id, repo_type="dataset", revision=revision, recursive=True):
+        if isinstance(item, RepoFile):
+            files[item.path] = HubFile(item.blob_id, item.size)
+    return files
 
 
 def check_free(
     api: "HfApi", repo_id: str, run_id: str, where: str, fix: str
-) -> tuple[str, dict[str, tuple[str, int]]]:
-    """Return the head of main and its files; InputError if there are files of this run.
+) -> tuple[str, dict[str, HubFile]]:
+    """Check that main has no file of this run; return its head and its files.
 
     Args:
-        where: the place in messages.
-        fix: what to do about a run that is there.
+        where: the place that messages name.
+        fix: what the user can do if the run exists.
+
+    Raises:
+        InputError: there is a file of this run.
     """
     with hub_errors(where):
         head = str(api.dataset_info(repo_id, revision="main").sha)
@@ -106,7 +109,7 @@ def shown(text: Any) -> str:
 
 
 def table_faults(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return why results cannot be published: none, no track, or more than the board shows."""
+    """Return the reasons why results cannot be published, for example more than a board shows."""
     if not rows:
         return ["it has no results"]
     faults = _track_faults(rows)
@@ -130,25 +133,3 @@ def _track_faults(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         f" ({one_line(AnswerKey.of(trackless[0]))}); set `track` to {' or '.join(TRACKS)}"
         " in these predictions and evaluate again"
     ]
-
-
-def write_space(folder: Path, local: Sequence[Record] = ()) -> list[Path]:
-    """Write the files of a Space repository into a folder, new or empty; return these files.
-
-    Args:
-        local: records to show in place of those of a results dataset.
-    """
-    if folder.exists() and any(folder.iterdir()):
-        raise InputError(f"{folder}: is not an empty folder; name a new one, or remove it")
-    contents = {}
-    for path in sorted((cards_folder() / "space").iterdir()):
-        if path.is_file():
-            contents[path.name] = path.read_bytes()
-    for module in SPACE_MODULES:
-        path = Path(str(module.__file__))
-        contents[f"base/{path.name}"] = path.read_bytes()
-    for record in local:
-        contents[f"{LOCAL}/{record.run_id}.json"] = record.model_dump_json().encode()
-    for name, content in contents.items():
-        write_atomically(folder / name, content)
-    return [folder / name for name in contents]

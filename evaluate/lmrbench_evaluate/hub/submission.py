@@ -17,7 +17,8 @@ from lmrbench_data.base.jsonl import parse_row
 from lmrbench_data.base.names import PLAIN
 from lmrbench_data.base.paths import cache_folder
 
-from .layout import ALLOWED, MIB, NEEDED, list_files, shown
+from ..runs.folder import FACTS, PREDICTIONS
+from .layout import ALLOWED, MIB, HubFile, list_files, shown
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -28,7 +29,7 @@ class Submission:
     """A fetched submission.
 
     Attributes:
-        sha: the verified commit of the pull request; later commits are ignored.
+        sha: the commit that is verified; later ones are ignored.
         author: the user who opened it.
         files: name in the run's folder → local file.
     """
@@ -65,14 +66,14 @@ def fetch_submission(api: "HfApi", repo_id: str, number: int) -> Submission:
         base, head = _commits(api, repo_id, number)
         added = _added_files(where, list_files(api, repo_id, base), list_files(api, repo_id, head))
         run_id = _run_of(where, added)
-        _check_sizes(where, added, run_id)
+        _check_files(where, added, run_id)
         files = _fetch(api, repo_id, head, added)
-    dataset_sha256 = _read_dataset(where, files["run.json"], run_id)
+    dataset_sha256 = _read_dataset(where, files[FACTS], run_id)
     return Submission(repo_id, number, head, details.author, run_id, dataset_sha256, files)
 
 
 def _fetch(api: "HfApi", repo_id: str, revision: str, paths: Iterable[str]) -> dict[str, Path]:
-    """Return name → local file."""
+    """Download files; return name in the run's folder → local file."""
     files = {}
     for path in paths:
         local = api.hf_hub_download(repo_id, path, repo_type="dataset", revision=revision)
@@ -91,7 +92,7 @@ def _commits(api: "HfApi", repo_id: str, number: int) -> tuple[str, str]:
 
 
 def _added_files(
-    where: str, before: Mapping[str, tuple[str, int]], after: Mapping[str, tuple[str, int]]
+    where: str, before: Mapping[str, HubFile], after: Mapping[str, HubFile]
 ) -> dict[str, int]:
     """Return path → size of the files that a submission adds; it may do nothing else."""
     changed = before.items() - after.items()
@@ -100,7 +101,7 @@ def _added_files(
         raise InputError(
             f"{where}: changes or deletes {shown(name)}; a submission only adds a run's files"
         )
-    return {name: size for name, (_, size) in after.items() if name not in before}
+    return {name: file.size for name, file in after.items() if name not in before}
 
 
 def _run_of(where: str, added: Mapping[str, int]) -> str:
@@ -112,14 +113,14 @@ def _run_of(where: str, added: Mapping[str, int]) -> str:
             f"{where}: adds {len(names)} files runs/<run id>/run.json;"
             " expected one, with a plain name"
         )
-    for name in NEEDED:
-        if f"runs/{run_id}/{name}" not in added:
-            raise InputError(f"{where}: lacks runs/{run_id}/{name}")
+    predictions = f"runs/{run_id}/{PREDICTIONS}"
+    if predictions not in added:
+        raise InputError(f"{where}: lacks {predictions}")
     return run_id
 
 
-def _check_sizes(where: str, added: Mapping[str, int], run_id: str) -> None:
-    """Check that all added files are files of the run, within their limits."""
+def _check_files(where: str, added: Mapping[str, int], run_id: str) -> None:
+    """Check that each added file is one of the run, and within its limit."""
     limits = {f"runs/{run_id}/{name}": limit for name, limit in ALLOWED.items()}
     for name, size in sorted(added.items()):
         if name not in limits:
