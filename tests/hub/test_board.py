@@ -139,6 +139,7 @@ def test_choices_of_a_verified_run_stand_beside_reciting_and_are_split(make_boar
     instances = {name: {**paper, "category": SCOPE[name], "difficulty": value} for name, value in difficulties.items()}
     verified = Verification(submission, run, instances, list(RunFolder(run).rows()), [])
     record = published_record(verified, "ann")
+    assert record.harness_version == RunFolder(run).facts["harness_version"]
     _, html = make_board(record, setting="")
     assert "choices 66.7 · chance 25.0 · reciting 50.0" in html
     assert "corrected 0.33 · published 3/3 · other 1/3" in html

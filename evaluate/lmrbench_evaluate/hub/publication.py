@@ -19,7 +19,6 @@ from lmrbench_data.base.files import now
 from lmrbench_data.base.hub_client import additions, commit, hub_errors
 from lmrbench_data.base.names import PLAIN
 from lmrbench_data.base.paths import cards_folder
-from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.columns import schema
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.dataset.rows import DatasetRow
@@ -49,13 +48,13 @@ from .verify import Verification, is_memorised
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
-#: A record, which a maintainer wrote; its name has no character with a meaning in a pattern.
+#: Path of a record; it has no special character of glob patterns, so it is a pattern itself.
 _RECORD = re.compile(rf"verified/{PLAIN.pattern}\.json")
-#: Columns of the published rows beside those of a result.
+#: Columns of the published rows that results lack.
 _ADDED = ("paper_title", "paper_url", "config", "benchmark_version", "submitted_by")
-#: Longest text of a failing case, in characters.
+#: Largest number of characters of a failing case.
 MAX_FAILURE = 240
-#: Largest number of answers that a record lists.
+#: Largest number of memorised, or of differing, answers that a record lists.
 MAX_LISTED = 1000
 
 
@@ -86,7 +85,10 @@ def _card(verified: Verification) -> bytes:
 
 
 def earlier_record(api: "HfApi", repo_id: str, number: int) -> Record | None:
-    """Return the record of a pull request's earlier verification, even if it has new commits."""
+    """Return the record of a pull request that was verified before; None if it was not.
+
+    New commits to the pull request do not matter.
+    """
     with hub_errors(repo_id):
         # At one commit: for a branch that it cannot reach, the client returns an old state.
         sha = str(api.dataset_info(repo_id, revision="main").sha)
@@ -151,9 +153,18 @@ def local_record(folder: Path) -> Record:
     faults = table_faults(rows)
     if faults:
         raise InputError(f"{folder}: {'; '.join(faults)}")
-    submission = Submission("", 0, "", "", facts["run_id"], facts["dataset_sha256"], {})
+    submission = Submission(
+        repo_id="",
+        pull_request=0,
+        sha="",
+        author="",
+        run_id=facts["run_id"],
+        dataset_sha256=facts["dataset_sha256"],
+        files={},
+    )
+    unverified = Verification(submission, folder, run.dataset_rows(), rows, differing=[])
     try:
-        record = make_record(Verification(submission, folder, run.dataset_rows(), rows, []), "")
+        record = make_record(unverified, verified_by="")
     except ValidationError as error:
         place = ".".join(map(str, error.errors()[0]["loc"]))
         raise InputError(f"{folder}: the leaderboard cannot show its {place}") from error
@@ -177,7 +188,7 @@ def make_record(verified: Verification, verified_by: str) -> Record:
         config=facts["config"],
         dataset_sha256=submission.dataset_sha256,
         benchmark_version=facts["benchmark_version"],
-        harness_version=__version__,
+        harness_version=facts["harness_version"],
         predictions_sha256=hashlib.sha256(predictions).hexdigest(),
         rows=len(verified.rows),
         agreed=len(verified.rows) - len(verified.differing),
@@ -208,18 +219,18 @@ def _entries(verified: Verification) -> list[Entry]:
         rows[AnswerKey.of(row).row._replace(sample=0)].append(row)
     entries = []
     for score in with_difficulties(score_runs([verified.folder])):
-        answers = {name: rows[AnswerKey(name, *score.key)] for name in score.scope}
-        entries.append(_EntryMaker(score, answers, judges).make())
+        own_rows = {name: rows[AnswerKey(name, *score.key)] for name in score.scope}
+        entries.append(_EntryMaker(score, own_rows, judges).make())
     return entries
 
 
 @dataclass
 class _EntryMaker:
-    """Make the entry of one model, setting and track, on all rows or those of one difficulty.
+    """Makes the entry of one model, setting and track, on all rows or those of one difficulty.
 
     Attributes:
         rows: instance id → results of the model.
-        judges: question → judge, for all answers of the run.
+        judges: question → its judge, for all answers of the run.
     """
 
     score: ModelScore
@@ -312,7 +323,7 @@ def _judged(tally: Tally) -> dict[str, int]:
 
 
 def _failure(row: ResultRow) -> str:
-    """Return the case that decided an answer's outcome, on one line."""
+    """Return the case that decided an answer's outcome, in one line."""
     return " ".join(first_reason(row).split())[:MAX_FAILURE]
 
 
@@ -329,16 +340,20 @@ def _files(verified: Verification, record: Record) -> dict[str, bytes]:
 
 
 def _parquet(verified: Verification, record: Record) -> bytes:
-    """Return the rows of the repeated run."""
+    """Return the rows of the repeated run as Parquet."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    shared = {
+        "run_id": record.run_id,
+        "config": record.config,
+        "benchmark_version": record.benchmark_version,
+        "submitted_by": record.submitted_by,
+    }
     rows = []
     for row in verified.rows:
         task = record.tasks[row["instance_id"]]
-        added = {"paper_title": task.paper, "paper_url": task.url, "run_id": record.run_id}
-        added |= {"config": record.config, "benchmark_version": record.benchmark_version}
-        rows.append({**row, **added, "submitted_by": record.submitted_by})
+        rows.append({**row, **shared, "paper_title": task.paper, "paper_url": task.url})
     columns = pa.schema([*schema(row=ResultRow), *((name, pa.string()) for name in _ADDED)])
     sink = pa.BufferOutputStream()
     pq.write_table(pa.Table.from_pylist(rows, schema=columns), sink)
