@@ -46,7 +46,7 @@ def submit(
 
     Example: lmrbench submit runs/mine --to lmr-bench/results --dry-run
     """
-    from lmrbench_evaluate.hub.submit import carry_out, plan_submission
+    from lmrbench_evaluate.hub.submit import open_submission, plan_submission
 
     api = open_hub()
     plan = plan_submission(api, run, dataset, to)
@@ -58,7 +58,7 @@ def submit(
     if not dry_run:
         if not (yes or as_json):
             typer.confirm(f"Open a pull request in {to}?", abort=True, err=True)
-        url, existed = carry_out(api, plan)
+        url, existed = open_submission(api, plan)
         print_err(f"{'already open' if existed else 'opened'}: {url}")
     result = {
         "run_id": plan.run_id,

@@ -76,7 +76,7 @@ def test_a_published_run_closes_its_pull_request_and_is_not_published_again(worl
 REFUSED_RUNS: list[tuple[dict[str, Any], str]] = [
     ({"complete": False}, "it is not complete; run the same `lmrbench evaluate` again"),
     ({"sandbox": "local", "official_sandbox": False}, "evaluate in docker"),
-    ({"timeout_scale": 2.0}, "its time limits were scaled by 2.0"),
+    ({"timeout_scale": 2.0}, "its time limits were scaled by 2.0; evaluate with `timeout_scale` 1"),
     ({"dataset_sha256": "0" * 64}, "no tag has the dataset of this run (000000000000)"),
     ({"predictions": "gold"}, "not a model"),
     ({"scope": {}}, "it covers 0 of 1 instance; evaluate on all of them"),

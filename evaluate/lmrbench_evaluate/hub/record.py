@@ -55,25 +55,27 @@ class TaskResult(_Part):
 
 
 class Choices(_Part):
-    """Altered and open choices, beside what needs no paper."""
+    """Numbers of altered and open choices: those that were read, and those won without the paper."""
 
     total: int = 0
     read: int = 0
-    """Those as the paper has them."""
+    """Choices made as the paper has them."""
     guessed: float = 0
+    """Choices that a guess among the options is expected to hit."""
     recited: int = 0
-    """Those whose published option is the true one."""
+    """Choices whose true option is the published one, which a recited method hits."""
     read_published: int = 0
-    """Those of them that are read."""
+    """Those among `recited` that were read."""
     corrected: float | None = None
-    """The share that is read: 0 for the larger one of guessing and reciting, 1 for all."""
+    """The share read, where 0 is the larger one of guessing and reciting, and 1 is all choices; None
+    if there is no choice, or if all are `recited`."""
 
 
 class Score(_Part):
     """One model's rates, on all instances or on those of a category.
 
-    Every instance counts as many samples as the one with the most. What begins with `claimed` is
-    the submitter's word; it has not been verified and never changes a rank.
+    Every instance counts as many samples as the one with the most. Fields that begin with `claimed`
+    are the submitter's word: nobody has verified them, and they never change a rank.
     """
 
     reproduced: int
@@ -120,8 +122,9 @@ class Record(_Part):
     Attributes:
         version: version of the format; records of other versions are not read.
         submission: the verified commit of the pull request.
-        memorised: lines on answers that pass the published seeds only.
-        differing: lines on answers whose verdict differs from the submitted one.
+        agreed: number of rows whose verdict equals the submitted one.
+        memorised: a line for each answer that passes the published seeds only.
+        differing: a line for each answer whose verdict differs from the submitted one.
         fresh_seeds: the secret seeds, which are secret no more.
     """
 

@@ -35,8 +35,9 @@ class SubmissionPlan:
 
     Attributes:
         files: path in the results dataset → content.
-        tag: tag of the dataset that has the run's rows.
-        benchmark: name and version of the benchmark in titles.
+        tag: tag at which the dataset has the rows of the run.
+        user: name of the submitter on the Hub.
+        benchmark: name and version of the benchmark, for the title.
     """
 
     results_repo: str
@@ -68,7 +69,7 @@ def plan_submission(api: "HfApi", run: Path, dataset: str, results_repo: str) ->
 
 
 class Published(NamedTuple):
-    """A place on the Hub that has the dataset of a run, and the title of its benchmark."""
+    """The place of a run's dataset on the Hub, and the title of its benchmark."""
 
     tag: str
     sha: str
@@ -80,7 +81,7 @@ def publishable(api: "HfApi", run: Path, dataset: str, refusal: str) -> Publishe
     """Find the published dataset of a run whose scores may stand beside those of others.
 
     Args:
-        refusal: what an error says of the run before it gives the reasons.
+        refusal: the words between the run and the reasons in an error.
 
     Raises:
         InputError: the run is not complete or not official, or no version has its dataset.
@@ -96,7 +97,7 @@ def publishable(api: "HfApi", run: Path, dataset: str, refusal: str) -> Publishe
 
 
 def _find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> tuple[str, str, str]:
-    """Return tag, commit and configuration with the content of a run, for others to repeat it."""
+    """Return the tag, commit and configuration at which others find the dataset of a run."""
     for tag, sha in sorted(tags(api, repo_id).items(), reverse=True):
         where = f"{repo_id}@{tag}"
         with hub_errors(where):
@@ -115,7 +116,6 @@ def _run_faults(
     facts: Mapping[str, Any], rows: Sequence[ResultRow], instances: int
 ) -> Iterator[str]:
     again = "run the same `lmrbench evaluate` again"
-    scope = facts["scope"]
     if not facts.get("complete"):
         yield f"it is not complete; {again}"
     if any(row["status"] == Status.INFRA_ERROR for row in rows):
@@ -123,9 +123,11 @@ def _run_faults(
     if not facts["official_sandbox"]:
         yield f"it ran in the {facts['sandbox']} sandbox, which is not official; evaluate in docker"
     if facts["timeout_scale"] != 1:
-        yield f"its time limits were scaled by {facts['timeout_scale']}"
+        scale = facts["timeout_scale"]
+        yield f"its time limits were scaled by {scale}; evaluate with `timeout_scale` 1"
     if facts.get("predictions") in WORDS:
         yield "it evaluated the benchmark's own files, not a model"
+    scope = facts["scope"]
     if len(scope) < instances:
         yield f"it covers {len(scope)} of {plural(instances, 'instance')}; evaluate on all of them"
 
@@ -145,18 +147,18 @@ def _files(run: Path, facts: Mapping[str, Any], run_id: str) -> dict[str, bytes]
 
 
 def _check_results(api: "HfApi", results_repo: str, run_id: str) -> str:
-    """Check that a results dataset exists and has no file of that run; return the user's name."""
+    """Check that a results dataset exists and has no file of the run; return the user's name."""
     user = check_rights(api, results_repo, write=False)
     with hub_errors(results_repo):
         exists = api.repo_exists(results_repo, repo_type="dataset")
     if not exists:
-        make = f"a maintainer creates it with `hf repos create {results_repo} --type dataset`"
-        raise InputError(f"{results_repo}: no such dataset, or this token may not see it; {make}")
+        fix = f"a maintainer creates it with `hf repos create {results_repo} --type dataset`"
+        raise InputError(f"{results_repo}: no such dataset, or this token may not see it; {fix}")
     check_free(api, results_repo, run_id, results_repo, "submit a run with another name")
     return user
 
 
-def carry_out(api: "HfApi", plan: SubmissionPlan) -> tuple[str, bool]:
+def open_submission(api: "HfApi", plan: SubmissionPlan) -> tuple[str, bool]:
     """Open the pull request of a plan; return its address, and whether it was open already."""
     description = (
         "Opened by `lmrbench submit`. A maintainer repeats the run with `lmrbench verify`."
@@ -166,13 +168,13 @@ def carry_out(api: "HfApi", plan: SubmissionPlan) -> tuple[str, bool]:
         plan.results_repo,
         plan.files,
         title=_title(plan),
-        older=f": {plan.run_id} [",
+        older=f": {plan.run_id} [",  # as in `_title`
         description=description,
     )
 
 
 def _title(plan: SubmissionPlan) -> str:
-    """Return the title of the pull request, which is different for other content."""
+    """Return the title of the pull request, which other content changes."""
     content = b"".join(name.encode() + plan.files[name] for name in sorted(plan.files))
     digest = hashlib.sha256(content).hexdigest()[:16]
     models = ", ".join(sorted({one_line(row["model_name_or_path"]) for row in plan.rows}))
