@@ -35,17 +35,23 @@ def write_eval_results(api: "HfApi", report: ReportData, dataset: str, folder: P
     """
     from huggingface_hub import eval_result_entries_to_yaml
 
+    by_model = _results(api, report, dataset)
+    paths = _paths(by_model, folder)
+    for model, path in paths.items():
+        entries = eval_result_entries_to_yaml(by_model[model])
+        write_atomically(path, yaml.safe_dump(entries, sort_keys=False))
+    return list(paths.values())
+
+
+def _results(api: "HfApi", report: ReportData, dataset: str) -> dict[str, list["EvalResultEntry"]]:
+    """Return model → its results."""
     by_model: defaultdict[str, list[EvalResultEntry]] = defaultdict(list)
     for run, facts in zip(report.paths, report.runs, strict=True):
         published = publishable(api, run, dataset, "has no results for the Hub")
         for score in report.scores:
             if score.path == run:
                 by_model[score.model] += _entries(score, facts, dataset, published)
-    paths = _paths(by_model, folder)
-    for model, path in paths.items():
-        entries = eval_result_entries_to_yaml(by_model[model])
-        write_atomically(path, yaml.safe_dump(entries, sort_keys=False))
-    return list(paths.values())
+    return by_model
 
 
 def _paths(models: Iterable[str], folder: Path) -> dict[str, Path]:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -344,17 +344,22 @@ def _parquet(verified: Verification, record: Record) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    shared = {
+    rows = [_published_row(row, record) for row in verified.rows]
+    columns = pa.schema([*schema(row=ResultRow), *((name, pa.string()) for name in _ADDED)])
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(rows, schema=columns), sink)
+    return bytes(sink.getvalue())
+
+
+def _published_row(row: ResultRow, record: Record) -> dict[str, Any]:
+    """Return a result with its paper and its run, so that a row can be read on its own."""
+    task = record.tasks[row["instance_id"]]
+    return {
+        **row,
+        "paper_title": task.paper,
+        "paper_url": task.url,
         "run_id": record.run_id,
         "config": record.config,
         "benchmark_version": record.benchmark_version,
         "submitted_by": record.submitted_by,
     }
-    rows = []
-    for row in verified.rows:
-        task = record.tasks[row["instance_id"]]
-        rows.append({**row, **shared, "paper_title": task.paper, "paper_url": task.url})
-    columns = pa.schema([*schema(row=ResultRow), *((name, pa.string()) for name in _ADDED)])
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist(rows, schema=columns), sink)
-    return bytes(sink.getvalue())

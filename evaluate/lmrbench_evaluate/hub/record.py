@@ -55,7 +55,7 @@ class TaskResult(_Part):
 
 
 class Choices(_Part):
-    """Numbers of altered and open choices: those that were read, and those won without the paper."""
+    """Numbers of altered and open choices that were read, or can be hit without the paper."""
 
     total: int = 0
     read: int = 0
@@ -67,8 +67,8 @@ class Choices(_Part):
     read_published: int = 0
     """Those among `recited` that were read."""
     corrected: float | None = None
-    """The share read, where 0 is the larger one of guessing and reciting, and 1 is all choices; None
-    if there is no choice, or if all are `recited`."""
+    """The share read: 0 for the larger one of guessing and reciting, 1 for all; None if there is no
+    choice, or if all are `recited`."""
 
 
 class Score(_Part):

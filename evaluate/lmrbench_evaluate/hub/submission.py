@@ -68,7 +68,7 @@ def fetch_submission(api: "HfApi", repo_id: str, number: int) -> Submission:
         run_id = _run_of(where, added)
         _check_files(where, added, run_id)
         files = _fetch(api, repo_id, head, added)
-    dataset_sha256 = _read_dataset(where, files[FACTS], run_id)
+    dataset_sha256 = _read_dataset_sha256(where, files[FACTS], run_id)
     return Submission(repo_id, number, head, details.author, run_id, dataset_sha256, files)
 
 
@@ -129,8 +129,8 @@ def _check_files(where: str, added: Mapping[str, int], run_id: str) -> None:
             raise InputError(f"{where}: {name} is larger than {limits[name] // MIB} MiB")
 
 
-def _read_dataset(where: str, path: Path, run_id: str) -> str:
-    """Return the hash of the dataset that the run.json of a run states."""
+def _read_dataset_sha256(where: str, path: Path, run_id: str) -> str:
+    """Return the hash of the dataset that run.json states."""
     facts = parse_row(path.read_bytes(), {"run_id": str, "dataset_sha256": str})
     if facts is None:
         raise InputError(f"{where}: run.json: not the facts of a run")

@@ -151,6 +151,10 @@ def _prediction_faults(submission: Submission, instances: Mapping[str, DatasetRo
     count = sum(1 for _ in read_log(path, lambda line: parse_row(line, {}), _FIX))
     if not 0 < count <= MAX_ROWS:
         return [f"it has {count} rows of predictions; expected 1 to {MAX_ROWS}"]
+    return _row_faults(path, instances)
+
+
+def _row_faults(path: Path, instances: Mapping[str, DatasetRow]) -> list[str]:
     faults = []
     keys = []
     for item in read_predictions(path, instances):
