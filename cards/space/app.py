@@ -97,9 +97,9 @@ ABOUT = """## How to read this
   and on secret ones, and the page shows the verdicts of that run. An answer that passes on the
   published seeds only is *memorised* and does not count at that level. Unverified runs are not
   ranked.
-- **Choices** of altered papers, and open ones: the share as the paper has them, beside what
+- **Choices** that a paper alters or leaves open: the share made as the paper has them, beside what
   guessing (*chance*) and *reciting* the published method get. *Corrected* is 0 for the larger of
-  both and 1 for all. *Published* counts the choices whose true option is the published one,
+  the two and 1 for all. *Published* counts the choices whose true option is the published one,
   *other* the rest.
 - **Cost**: the cost of one answer to each instance, as the submitter states it.
 - **Judge**: CC completely correct, LC logic correct with subtle errors, LI incorrect logic, as
@@ -109,6 +109,7 @@ ABOUT = """## How to read this
 class Menu(gr.Dropdown):
     """A menu that accepts any value: its choices may have changed since a request was sent."""
 
+    #: To the browser it is Gradio's own drop-down menu.
     is_template = True
 
     def preprocess(self, payload: Any) -> Any:
@@ -143,7 +144,9 @@ def _menu(name: str, state: Filter) -> Menu:
     if state.default is None:
         choices.insert(0, ("All", ALL))
     value = ALL if state.chosen is None else f"={state.chosen}"
-    return Menu(choices, value=value, visible=name != "difficulty" or bool(state.names))
+    # Only rows of underspecified papers have a difficulty.
+    is_visible = name != "difficulty" or bool(state.names)
+    return Menu(choices, value=value, visible=is_visible)
 
 
 def build() -> gr.Blocks:

@@ -1,9 +1,9 @@
-// Tabs, search, order, folding, and the pages of models and tasks. It moves and hides elements and never creates markup:
+// Tabs, search, order, folding, and the pages of models and tasks. Elements are moved and hidden, and no markup is made:
 // text of submitters stays text. `element` and `watch` come from Gradio, the functions of the chart from charts.js.
 const state = {};
-// Small numbers first for these; large ones first for scores and dates.
-const ascending = new Set(["rank", "name", "cost"]);
-// The filters, which the server applies, as the address has them; read from the board.
+// Orders that begin with the smallest value; scores and dates begin with the largest.
+const ASCENDING = new Set(["rank", "name", "cost"]);
+// The filters in the page's address, which the server applies.
 const FILTERS = ["config", "version", "setting", "difficulty", "category"];
 
 function restore() {
@@ -16,9 +16,10 @@ function restore() {
   state.task = stored.get("task");
 }
 
-function filters(text) {
-  const found = new URLSearchParams(text);
-  return FILTERS.filter((name) => found.has(name)).map((name) => `${name}=${found.get(name)}`).join("\n");
+// The filters of an address in one order, to compare two addresses.
+function filters(address) {
+  const fields = new URLSearchParams(address);
+  return FILTERS.filter((name) => fields.has(name)).map((name) => `${name}=${fields.get(name)}`).join("\n");
 }
 
 function store() {
@@ -40,10 +41,12 @@ function store() {
 
 function compare(one, other) {
   const [a, b] = [one.dataset[state.sort], other.dataset[state.sort]];
-  if (a === "" || b === "") return (a === "") - (b === ""); // unknown values come last in either order
+  if (a === b) return 0;
+  if (a === "") return 1; // unknown values come last in either order
+  if (b === "") return -1;
   const text = state.sort === "name" || state.sort === "date";
   const order = text ? a.localeCompare(b) : Number(a) - Number(b);
-  return (ascending.has(state.sort) ? order : -order) * (state.reversed ? -1 : 1);
+  return (ASCENDING.has(state.sort) ? order : -order) * (state.reversed ? -1 : 1);
 }
 
 function showTabs() {
@@ -63,7 +66,7 @@ function sortRanking(table) {
   places.sort((one, other) => compare(one, other) || rank(one) - rank(other));
   table.tHead.after(...places);
   for (const button of table.querySelectorAll("[data-sort]")) {
-    const up = ascending.has(state.sort) !== state.reversed;
+    const up = ASCENDING.has(state.sort) !== state.reversed;
     const order = button.dataset.sort === state.sort ? (up ? "ascending" : "descending") : "none";
     button.closest("th").setAttribute("aria-sort", order);
   }
@@ -82,7 +85,7 @@ function showPanel(panel) {
     place.hidden = !matches;
     if (matches) shown.add(place.dataset.model);
   }
-  table.nextElementSibling.hidden = isTask || isModel || shown.size > 0;
+  panel.querySelector(".nothing").hidden = isTask || isModel || shown.size > 0;
   table.hidden = isTask || shown.size === 0;
   table.tFoot.hidden = isModel;
   table.classList.toggle("folded", !isModel);
@@ -91,8 +94,15 @@ function showPanel(panel) {
   for (const part of panel.querySelectorAll(".scatter, .tasks")) part.hidden = !all || shown.size === 0;
   for (const part of panel.querySelectorAll(".categories")) part.hidden = isTask || shown.size === 0;
   for (const cell of panel.querySelectorAll(".grid [data-model]")) cell.hidden = !shown.has(cell.dataset.model);
-  for (const plot of panel.querySelectorAll(".plot")) drawChart(plot, (model) => shown.has(model));
+  drawCharts(panel);
   showPage(panel, isTask, isModel);
+}
+
+// Draws the charts of a panel for the models that its ranking shows.
+function drawCharts(panel) {
+  const places = [...panel.querySelectorAll(".place:not([hidden])")];
+  const shown = new Set(places.map((place) => place.dataset.model));
+  for (const plot of panel.querySelectorAll(".plot")) drawChart(plot, shown);
 }
 
 // Fills the page of a model or task with the answers that belong to it.
@@ -102,7 +112,7 @@ function showPage(panel, isTask, isModel) {
   for (const row of outcomes.querySelectorAll("tbody tr")) {
     row.hidden = isTask ? row.dataset.task !== state.task : row.dataset.model !== state.model;
     row.classList.toggle("chosen", isTask && !row.hidden && row.dataset.model === state.model);
-    count += !row.hidden;
+    if (!row.hidden) count += 1;
   }
   outcomes.hidden = !(isTask || isModel) || count === 0;
   outcomes.dataset.of = isTask ? "task" : "model";
@@ -175,10 +185,7 @@ let width = 0;
 new ResizeObserver(() => {
   if (element.clientWidth === width) return;
   width = element.clientWidth;
-  for (const panel of element.querySelectorAll(".of-track:not([hidden])")) {
-    const shown = new Set([...panel.querySelectorAll(".place:not([hidden])")].map((place) => place.dataset.model));
-    for (const plot of panel.querySelectorAll(".plot")) drawChart(plot, (model) => shown.has(model));
-  }
+  for (const panel of element.querySelectorAll(".of-track:not([hidden])")) drawCharts(panel);
 }).observe(element);
 restore();
 apply();

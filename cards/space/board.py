@@ -23,7 +23,7 @@ DEFAULTS = ("function", "standard")
 
 
 class Filter(NamedTuple):
-    """A filter of the page: its names, that of the first view, and the chosen one."""
+    """A filter of the page: its names, the name that the first view shows, and the chosen one."""
 
     names: list[str]
     default: str | None
@@ -84,6 +84,10 @@ class Ranked:
         return sorted(submitters - {self.latest.record.submitted_by})
 
 
+#: Instance → the instance, with the latest shown record that has it.
+_Tasks = dict[str, tuple[Task, Record]]
+
+
 class Track(NamedTuple):
     """The ranking of one track, best first."""
 
@@ -97,12 +101,12 @@ class Board(NamedTuple):
 
     Attributes:
         filters: name → filter.
-        tasks: the instances that the filters leave, with the latest shown record that has each.
+        tasks: the instances that the filters leave.
     """
 
     filters: dict[str, Filter]
     tracks: list[Track]
-    tasks: dict[str, tuple[Task, Record]]
+    tasks: _Tasks
 
     @property
     def address(self) -> str:
@@ -148,24 +152,22 @@ def make_board(snapshot: Snapshot, asked: Mapping[str, str]) -> Board:
 
 
 def _rank_lines(
-    lines: Sequence[Line], filters: dict[str, Filter], asked: Mapping[str, str]
+    lines: Sequence[Line], filters: Mapping[str, Filter], asked: Mapping[str, str]
 ) -> Board:
     """Rank the lines of one configuration, version and setting."""
     difficulties = {line.entry.difficulty for line in lines} - {""}
-    filters["difficulty"] = Filter.of(sorted(difficulties), asked.get("difficulty"))
-    tasks = _tasks_of(lines, filters["difficulty"])
+    difficulty = Filter.of(sorted(difficulties), asked.get("difficulty"))
+    tasks = _tasks_of(lines, difficulty)
     categories = {task.category for task, _ in tasks.values()}
-    filters["category"] = Filter.of(sorted(categories), asked.get("category"))
-    for name, (task, _) in list(tasks.items()):
-        if not filters["category"].admits(task.category):
-            del tasks[name]
-    rated = list(_rate(lines, filters))
+    category = Filter.of(sorted(categories), asked.get("category"))
+    tasks = _only_category(tasks, category)
+    rated = list(_rate(lines, difficulty.chosen or "", category.chosen))
     tracks = [_make_track(track, rated, list(tasks)) for track in TRACKS]
-    return Board(filters, tracks, tasks)
+    return Board({**filters, "difficulty": difficulty, "category": category}, tracks, tasks)
 
 
-def _tasks_of(lines: Iterable[Line], difficulty: Filter) -> dict[str, tuple[Task, Record]]:
-    """Return the instances of a difficulty, with the latest record that has each."""
+def _tasks_of(lines: Iterable[Line], difficulty: Filter) -> _Tasks:
+    """Return the instances of a difficulty."""
     tasks = {}
     for line in lines:
         for name, task in line.record.tasks.items():
@@ -174,10 +176,13 @@ def _tasks_of(lines: Iterable[Line], difficulty: Filter) -> dict[str, tuple[Task
     return tasks
 
 
-def _rate(lines: Iterable[Line], filters: Mapping[str, Filter]) -> Iterator[Line]:
-    """Yield the lines on the chosen difficulty, with the rates on the chosen category."""
-    difficulty = filters["difficulty"].chosen or ""
-    category = filters["category"].chosen
+def _only_category(tasks: _Tasks, category: Filter) -> _Tasks:
+    """Return the instances of a category."""
+    return {name: item for name, item in tasks.items() if category.admits(item[0].category)}
+
+
+def _rate(lines: Iterable[Line], difficulty: str, category: str | None) -> Iterator[Line]:
+    """Yield the lines on a difficulty, with their rates on a category; None for all categories."""
     for line in lines:
         if line.entry.difficulty != difficulty:
             continue
@@ -209,7 +214,7 @@ def rank(lines: Iterable[Line]) -> list[Ranked]:
 
 
 def _group_runs(lines: Iterable[Line]) -> tuple[dict[str, list[Line]], dict[str, list[Line]]]:
-    """Return the runs of each model, and their copies: equal predictions under another name.
+    """Return the runs of each model, and their copies: runs of equal predictions under other names.
 
     Args:
         lines: in the order of verification.

@@ -12,11 +12,11 @@ from board import Line, Ranked
 
 #: Number of models in the chart, from the top of the ranking.
 MAX_POINTS = 40
-#: Height of 100% in percent of the plot: there is room for names above it.
+#: Height of 100%, in percent of the plot: there is room for names above it.
 _TOP = 92.0
 #: Position and label of each mark of the axis of scores.
 _LEVELS = [(_TOP * value / 100, str(value)) for value in (0, 25, 50, 75, 100)]
-#: Most marks of the cost axis before only powers of ten remain.
+#: Largest number of marks on the cost axis; if there are more, only powers of ten remain.
 _MAX_TICKS = 7
 #: Room beside the cheapest and the dearest model, in powers of ten.
 _MARGIN = 0.15
@@ -26,7 +26,7 @@ class Point(NamedTuple):
     """A model in the chart.
 
     Attributes:
-        x, y: position of the point from the left and from below.
+        x, y: position of the point from the left and from the bottom.
         low, high: the ends of its interval.
     """
 
@@ -51,13 +51,13 @@ class Scatter(NamedTuple):
 
 
 class _Axis(NamedTuple):
-    """A logarithmic axis of costs; the ends are powers of ten."""
+    """A logarithmic axis of costs; its ends are exponents of ten."""
 
     low: float
     high: float
 
-    def place(self, cost: float) -> float:
-        return 100 * (cost - self.low) / (self.high - self.low)
+    def place(self, exponent: float) -> float:
+        return 100 * (exponent - self.low) / (self.high - self.low)
 
     def ticks(self) -> list[tuple[float, str]]:
         """Return marks at 1, 2 and 5 times the powers of ten; if many, at these powers alone."""
@@ -74,13 +74,14 @@ class _Axis(NamedTuple):
 
 
 def make_scatter(ranked: Sequence[Ranked]) -> Scatter | None:
-    """Make the chart of the models with a stated cost; None if there are fewer than two."""
+    """Make the chart of the models with a cost above zero; None if there are fewer than two."""
     priced = [item for item in ranked if item.latest.score.claimed_cost_usd][:MAX_POINTS]
     if len(priced) < 2:
         return None
-    costs = [math.log10(item.latest.score.claimed_cost_usd) for item in priced]
-    axis = _Axis(min(costs) - _MARGIN, max(costs) + _MARGIN)
-    points = [_point(item, axis.place(cost)) for item, cost in zip(priced, costs, strict=True)]
+    exponents = [math.log10(item.latest.score.claimed_cost_usd) for item in priced]
+    axis = _Axis(min(exponents) - _MARGIN, max(exponents) + _MARGIN)
+    places = map(axis.place, exponents)
+    points = [_point(item, place) for item, place in zip(priced, places, strict=True)]
     return Scatter(points, axis.ticks(), _LEVELS)
 
 

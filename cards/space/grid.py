@@ -25,10 +25,10 @@ class Cell(NamedTuple):
     """A model's verdict on an instance.
 
     Attributes:
-        mark: a word, or the samples that reached the ranking level and all.
+        mark: a word, or the samples that reached the ranking level out of all.
         kind: sets the colour.
         story: the numbers of samples in words.
-        failure: the case that decided the first sample that is not robust; or empty.
+        failure: the case that decided the first sample that is not robust; empty if all are.
     """
 
     line: Line

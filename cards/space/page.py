@@ -11,11 +11,12 @@ from grid import MAX_COLUMNS, make_grid
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from results_dataset import Snapshot, task_link
 
+#: Longest text that is shown, unless its place has another limit.
 MAX_CHARACTERS = 80
 
 
 def shown(text: str, limit: int = MAX_CHARACTERS) -> str:
-    """Return text as one short line, without invisible characters and marks of direction."""
+    """Return text as one short line without invisible characters or marks of direction."""
     line = " ".join(text[: 4 * limit].split())
     line = "".join("\N{REPLACEMENT CHARACTER}" if is_invisible(char) else char for char in line)
     return line if len(line) <= limit else line[: limit - 1] + "…"
@@ -32,7 +33,7 @@ def short(model: str) -> str:
 
 
 def searchable(item: Ranked) -> str:
-    """Return the text that the search looks at: models, settings, submitters and runs."""
+    """Return the text that the search looks in: models, settings, submitters and runs."""
     words: list[str] = []
     for line in (item.latest, *item.earlier, *item.copies):
         entry, record = line.entry, line.record

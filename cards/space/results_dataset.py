@@ -22,13 +22,15 @@ from pydantic import ValidationError
 
 #: The name of a repository on the Hub.
 REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
-#: The records, which maintainers write.
+#: Path of a record.
 _RECORD = re.compile(r"verified/[^/]+\.json")
 MAX_RECORD_BYTES = 32 * 1024 * 1024
+#: A state older than this is read again.
 MAX_AGE_S = 300.0
 #: The reload button asks the Hub again only after this time, so that clicks do not burden it.
 MIN_AGE_S = 2.0
 
+# A dropped connection raises the HTTP library's own error.
 _HTTP_ERROR: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
 _FAULTS = (_HTTP_ERROR, errors.HfHubHTTPError, errors.HFValidationError, OSError)
 
@@ -39,8 +41,8 @@ class Snapshot:
 
     Attributes:
         repo: empty for local runs.
-        sha: None if it has not been read yet.
-        skipped: file → the reason why it is not shown.
+        sha: the commit; None if none has been read yet.
+        skipped: files that are not shown, each with the reason.
         problem: the reason why it may be out of date, or empty.
     """
 
@@ -80,7 +82,7 @@ class ResultsDataset:
         self._lock = threading.Lock()
 
     def get(self, *, reload: bool = False) -> Snapshot:
-        """Return the state, read again if it is older than `MAX_AGE_S` or if `reload` is set."""
+        """Return the last state; read it again if it is too old, sooner if `reload` is set."""
         with self._lock:
             if time.monotonic() - self._read_at > (MIN_AGE_S if reload else MAX_AGE_S):
                 try:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from base.record import Entry
 from base.stats import holm, permutation
 
-#: Two models differ if their adjusted p is below it.
+#: Two models differ if their adjusted p is below this level.
 LEVEL = 0.05
 #: Models beyond this place get no spread: the number of pairs grows with its square.
 MAX_COMPARED = 60
@@ -27,19 +27,18 @@ def rank_spreads(entries: Sequence[Entry], tasks: Sequence[str]) -> list[tuple[i
     leaves room below for those that are significantly worse.
 
     Args:
-        entries: in the order of ranking, so the first of two models that differ is the better one.
-            Models after the first `MAX_COMPARED` are left out.
+        entries: entries in the order of ranking, so the first of two that differ is the better
+            one. Those after the first `MAX_COMPARED` are left out.
     """
-    compared = entries[:MAX_COMPARED]
-    pairs = itertools.combinations(compared, 2)
-    p_values = holm([_p(_differences(one, other, tasks)) for one, other in pairs])
-    best = [1] * len(compared)
-    worst = [len(entries)] * len(compared)
-    places = itertools.combinations(range(len(compared)), 2)
-    for (one, other), p in zip(places, p_values, strict=True):
+    number = min(len(entries), MAX_COMPARED)
+    best = [1] * number
+    worst = [len(entries)] * number
+    pairs = list(itertools.combinations(range(number), 2))
+    p_values = holm([_p(_differences(entries[i], entries[j], tasks)) for i, j in pairs])
+    for (better, worse), p in zip(pairs, p_values, strict=True):
         if p < LEVEL:
-            best[other] += 1
-            worst[one] -= 1
+            best[worse] += 1
+            worst[better] -= 1
     return list(zip(best, worst, strict=True))
 
 
@@ -58,5 +57,5 @@ def _reached(entry: Entry, name: str) -> int:
     return getattr(entry.tasks[name], entry.level) if name in entry.tasks else 0
 
 
-#: One board is rendered many times.
+#: Cached, because one board is rendered many times.
 _p = lru_cache(maxsize=20_000)(permutation)
