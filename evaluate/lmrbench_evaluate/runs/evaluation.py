@@ -35,8 +35,6 @@ from .writer import RunWriter, check_answers, check_folder
 
 _log = logging.getLogger(__name__)
 _UNANSWERED = "they count as not passed; to leave them out, select the others with `instances`"
-
-
 #: A distinct answer → all answers that share its verdict.
 _Jobs = dict[AnswerKey, list[AnswerKey]]
 
@@ -55,7 +53,7 @@ class RunSummary:
     jobs: int = 0
     """Distinct answers evaluated in this call."""
     stopped: str = ""
-    """The reason why the run ended early, if it did."""
+    """The reason why the run ended early; empty if it did not."""
     infra_errors: int = 0
 
 
@@ -262,7 +260,7 @@ class _Evaluation:
         row = self._scope[answers[0].instance_id]
         self._writer.write_log(answers[0], verdict.log)
         for answer in answers:
-            self._writer.append(answer, verdict, row)
+            self._writer.add_verdict(answer, verdict, row)
         reached = outcome(verdict.status, verdict.core_status)
         if reached == Level.ROBUST and not configuration_of(row).has_contract:
             return str(Level.REPRODUCED)  # all cases are core cases: the two levels are one
@@ -288,8 +286,8 @@ def select(
     Raises:
         ArgumentError: a name is unknown, or no row is left.
     """
-    known = {row["instance_id"]: row for row in rows}
-    check_instances(instances, known)
+    chosen = {row["instance_id"]: row for row in rows}
+    check_instances(instances, chosen)
     available = sorted({row["category"] for row in rows})
     for category in categories:
         if category not in available:
@@ -297,22 +295,20 @@ def select(
                 "categories", f"{category!r} must be one of: {'; '.join(available)}"
             )
     if instances:
-        known = {name: row for name, row in known.items() if name in instances}
+        chosen = {name: row for name, row in chosen.items() if name in instances}
     if categories:
-        known = {name: row for name, row in known.items() if row["category"] in categories}
-    if not known:
+        chosen = {name: row for name, row in chosen.items() if row["category"] in categories}
+    if not chosen:
         raise ArgumentError("instances", "none of them is in the chosen categories")
-    return known
+    return chosen
 
 
 def _no_predictions(predictions: Source, bad_rows: Sequence[BadRow]) -> InputError:
     """Return the error for a source without a prediction to evaluate."""
     columns = first_columns(predictions)
     if bad_rows:
-        fix = _fix(bad_rows[0], columns)
-        is_file = isinstance(predictions, str | Path)
-        if is_file and len(bad_rows) == 1 and bad_rows[0].reason == "missing key 'instance_id'":
-            fix = wrong_object(columns)
+        is_one_row = isinstance(predictions, str | Path) and len(bad_rows) == 1
+        fix = _fix(bad_rows[0].reason, columns, is_one_row)
         reason = f"no row can be evaluated ({bad_rows[0]}); {fix}"
     elif columns:
         reason = "none for the chosen instances"
@@ -321,6 +317,9 @@ def _no_predictions(predictions: Source, bad_rows: Sequence[BadRow]) -> InputErr
     return InputError(f"predictions {source_name(predictions)!r}: {reason}")
 
 
-def _fix(bad: BadRow, columns: Sequence[str]) -> str:
-    _, is_missing, key = bad.reason.partition("missing key ")
+def _fix(reason: str, columns: Sequence[str], is_one_row: bool) -> str:
+    """Return what to do about the first bad row, perhaps the only row of a file."""
+    if is_one_row and reason == "missing key 'instance_id'":
+        return wrong_object(columns)
+    _, is_missing, key = reason.partition("missing key ")
     return wrong_columns(columns, key.strip("'")) if is_missing else NEEDED

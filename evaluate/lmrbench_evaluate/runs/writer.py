@@ -1,4 +1,4 @@
-"""Write a run folder: run.json, predictions.jsonl, results.jsonl, logs/. Only one process may.
+"""Write a run folder: run.json, predictions.jsonl, results.jsonl, logs/; one process at a time.
 
 Totals are never stored: reports recompute them.
 """
@@ -22,7 +22,7 @@ from ..verdict.verdict import Status, Verdict
 from .folder import FACTS, RESULTS, RunFolder
 from .result_log import ResultLog
 
-#: The facts that must agree for results to share a folder; their scope may grow.
+#: The facts that must agree for results to share a folder; the scope of a run may grow.
 IDENTITY = (
     "config",
     "dataset_sha256",
@@ -51,6 +51,8 @@ class RunWriter:
         self.folder = RunFolder(path)
         self.facts = facts
         self._results = results
+        self._positions: dict[AnswerKey, int] = {}
+        """The byte at which each prediction starts."""
 
     @classmethod
     @contextlib.contextmanager
@@ -77,7 +79,7 @@ class RunWriter:
                     path.rmdir()
 
     def update(self, **facts: Any) -> None:
-        """Add facts to run.json; the file is always whole."""
+        """Add facts to run.json, or change them; the file is always whole."""
         self.facts.update(facts)
         write_atomically(self.folder.path / FACTS, json.dumps(self.facts, indent=2) + "\n")
 
@@ -88,14 +90,14 @@ class RunWriter:
 
         Raises:
             ArgumentError: they lack or change an answer of the run, and `replace` is false; the
-                run stays as it was.
+                run stays as it is.
         """
         checked = predictions if replace else _with_all_answers(predictions, self.folder)
         self._positions = self.folder.predictions.write(checked)
         try:
             self.update()
         except BaseException:
-            if not self.folder.exists:  # the next call would refuse the folder of a new run
+            if not self.folder.exists:  # a new run: the next call would refuse its folder
                 self.folder.predictions.path.unlink()
             raise
         return list(self._positions)
@@ -105,14 +107,14 @@ class RunWriter:
         return self.folder.predictions.read(self._positions[key])
 
     def pending(self, keys: Sequence[AnswerKey]) -> dict[AnswerKey, list[AnswerKey]]:
-        """Group the answers without a final result by content; the first of a group leads it."""
+        """Group the answers without a verdict by content; the first of each group stands for it."""
         groups: dict[AnswerKey, list[AnswerKey]] = {}
         for key in keys:
-            if not self._is_final(key):
+            if not self._has_verdict(key):
                 groups.setdefault(key.content, []).append(key)
         return {group[0]: group for group in groups.values()}
 
-    def _is_final(self, key: AnswerKey) -> bool:
+    def _has_verdict(self, key: AnswerKey) -> bool:
         """Return whether an answer has a verdict; an infra error is tried again."""
         return self._results.statuses.get(key, Status.INFRA_ERROR) is not Status.INFRA_ERROR
 
@@ -120,22 +122,23 @@ class RunWriter:
         self, jobs: Mapping[AnswerKey, list[AnswerKey]]
     ) -> dict[AnswerKey, list[AnswerKey]]:
         """Copy the results of equal answers that this run has evaluated; return the jobs left."""
+        if not jobs:
+            return {}
         left = {job.content: job for job in jobs}
-        if left:
-            for row in self._results.read(self._results.path):
-                content = AnswerKey.of(row).content
-                if content in left and row["status"] != Status.INFRA_ERROR:
-                    for key in jobs[left.pop(content)]:
-                        self._results.write({**row, **key.as_row()})
+        for row in self._results.read(self._results.path):
+            content = AnswerKey.of(row).content
+            if content in left and row["status"] != Status.INFRA_ERROR:
+                for key in jobs[left.pop(content)]:
+                    self._results.write({**row, **key.as_row()})
         return {job: jobs[job] for job in left.values()}
 
     def add_result(self, row: Mapping[str, Any]) -> None:
-        """Add a result from another folder, unless this one has a verdict on that prediction."""
-        if not self._is_final(AnswerKey.of(row)):
+        """Add a result from another folder, unless this one has a verdict on the answer."""
+        if not self._has_verdict(AnswerKey.of(row)):
             self._results.write(dict(row))
 
-    def append(self, key: AnswerKey, verdict: Verdict, row: DatasetRow) -> None:
-        """Write the result of one prediction; the operating system has it when this returns."""
+    def add_verdict(self, key: AnswerKey, verdict: Verdict, row: DatasetRow) -> None:
+        """Write the verdict on one answer; the operating system has it when this returns."""
         result = {name: self.facts[name] for name in _SHARED}
         result |= {"instance_id": key.instance_id, "category": row["category"], **key.as_row()}
         result |= result_columns(verdict, row)
@@ -149,7 +152,7 @@ class RunWriter:
         return sum(statuses.get(key) is Status.INFRA_ERROR for key in keys)
 
     def write_log(self, key: AnswerKey, log: str) -> None:
-        """Keep the output of the tested code."""
+        """Write the output of the tested code, if it printed anything."""
         if log:
             write_atomically(self.folder.log_path(key.instance_id, key.sha256), log)
 
@@ -182,9 +185,10 @@ def _check_settings(path: Path, facts: Mapping[str, Any], identity: Mapping[str,
     for name in IDENTITY:
         if facts.get(name) == identity[name]:
             continue
-        what = name.removesuffix("_sha256")
-        if what == name:
-            what += f" ({facts.get(name)}, now {identity[name]})"
+        if name.endswith("_sha256"):
+            what = name.removesuffix("_sha256")
+        else:
+            what = f"{name} ({facts.get(name)}, now {identity[name]})"
         raise ArgumentError(
             "out",
             f"{path} holds a run with a different {what}, and results cannot be mixed;"
@@ -193,7 +197,7 @@ def _check_settings(path: Path, facts: Mapping[str, Any], identity: Mapping[str,
 
 
 def _check_scope(path: Path, facts: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
-    """Check that a run keeps its instances."""
+    """Check that a run keeps all its instances."""
     left_out = sorted(facts["scope"].keys() - identity["scope"].keys())
     if left_out:
         raise ArgumentError(
@@ -231,7 +235,7 @@ def _with_all_answers(predictions: Iterable[Prediction], folder: RunFolder) -> I
 
 
 def _is_empty(path: Path) -> bool:
-    """Return whether a folder has at most the files of a start that was killed at once."""
+    """Return whether a folder is empty but for the files of a run that was killed at its start."""
     if not path.is_dir():
         return False
     sizes = {item.name: item.lstat().st_size for item in path.iterdir()}
