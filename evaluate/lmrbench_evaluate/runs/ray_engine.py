@@ -37,16 +37,16 @@ RETRIES = 3
 CONNECT_S = 10.0
 #: Seconds for answers to end after a stop, before their workers are killed.
 STOP_S = 20.0
-#: Kind and isolation of a sandbox.
-_Opened = tuple[str, Isolation]
+#: Kind and isolation of a sandbox, as `open_sandbox` takes them.
+_Spec = tuple[str, Isolation]
 _SAME = (
     "give all nodes the same: pull it from LMRBENCH_REGISTRY,"
     " or copy it (`docker save`, `docker load`)"
 )
 
 
-class _Described(NamedTuple):
-    """The environment of a node; it must be the same on all nodes."""
+class _NodeFacts(NamedTuple):
+    """The sandbox and the images of a node; they must be the same on all nodes."""
 
     sandbox: str
     official: bool
@@ -58,27 +58,26 @@ class _Described(NamedTuple):
 class RayEngine(Engine):
     """A connection to a cluster whose nodes have been checked."""
 
-    name = "ray"
-
     def __init__(
         self, address: str | None, sandbox: str, workers: int | None, isolation: Isolation = SHARED
     ) -> None:
         """Connect, and open a sandbox on each node.
 
         Args:
-            address: of the cluster; None for `RAY_ADDRESS`, or the cluster on this machine.
+            address: address of the cluster; None for `RAY_ADDRESS`, or the cluster on this machine.
             sandbox: kind of the sandbox; `auto` is Docker, because all nodes must be equal.
             workers: number of answers under way at a time; None for twice the CPUs.
-            isolation: as for `open_sandbox`.
+            isolation: what separates answers in a sandbox, as for `open_sandbox`.
 
         Raises:
             InputError: Ray is not installed, or a node has another version of the harness.
             InfraError: there is no cluster, or a node has no sandbox.
         """
         require_extra("ray", "the engine ray")
-        self._sandbox = ("docker" if sandbox == "auto" else sandbox, isolation)
+        self._spec = ("docker" if sandbox == "auto" else sandbox, isolation)
         self._close = _connect(address)
         self._tasks: set[Any] = set()
+        # Instance → object of Ray's store: its row, and the outputs on fresh seeds.
         self._rows: dict[str, Any] = {}
         self._fresh: dict[str, Any] = {}
         try:
@@ -87,44 +86,38 @@ class RayEngine(Engine):
             cores = int(ray.cluster_resources().get("CPU", 0))
             self.slots = workers or 2 * cores
             self.facts = {
-                "name": self.name,
+                "name": "ray",
                 "version": ray.__version__,
                 "nodes": len(_nodes()),
                 "cores": cores,
             }
-            described = _ask_nodes(self._sandbox, ())
+            node = _ask_nodes(self._spec, ())
         except BaseException:
             self.close()
             raise
-        self.sandbox = described.sandbox
-        self.official = described.official
-        self.isolation = described.isolation
+        self.sandbox = node.sandbox
+        self.official = node.official
+        self.isolation = node.isolation
 
     def prepare(self, tags: Sequence[str]) -> dict[str, str]:
-        """Prepare the images on all nodes, which must be the same everywhere."""
+        """Prepare the images on all nodes; each image must be the same everywhere."""
         if not tags:
             return {}
-        described = _ask_nodes(self._sandbox, tags)
-        self.isolation = described.isolation
-        return described.images
+        node = _ask_nodes(self._spec, tags)
+        self.isolation = node.isolation
+        return node.images
 
     def begin(self, conditions: Conditions) -> None:
         import ray
 
-        self._run = (self._sandbox, __version__, conditions)
-        # Not decorated below, because Ray may be missing where this module is imported.
-        self._evaluate = ray.remote(num_cpus=1, max_retries=RETRIES)(_evaluate)
-        self._record = ray.remote(num_cpus=1, max_retries=RETRIES)(_record)
+        self._shared = (self._spec, __version__, conditions)
+        # Not decorators, because Ray may be missing where this module is imported.
+        self._evaluate = ray.remote(num_cpus=1, max_retries=RETRIES)(_evaluate_on_node)
+        self._record = ray.remote(num_cpus=1, max_retries=RETRIES)(_record_on_node)
 
     def submit(self, row: DatasetRow, prediction: Prediction) -> Future[Verdict]:
-        import ray
-
         name = row["instance_id"]
-        if name not in self._rows:
-            self._rows[name] = ray.put(row)
-        if name not in self._fresh:
-            self._fresh[name] = self._record.remote(*self._run, self._rows[name])
-        task = self._evaluate.remote(*self._run, self._rows[name], self._fresh[name], prediction)
+        task = self._start_task(name, row, prediction)
         self._tasks.add(task)
         future: Future[Verdict] = Future()
         future.set_running_or_notify_cancel()
@@ -138,6 +131,16 @@ class RayEngine(Engine):
 
         task.future().add_done_callback(finish)
         return future
+
+    def _start_task(self, name: str, row: DatasetRow, prediction: Prediction) -> Any:
+        """Return the task that evaluates an answer; answers to one instance share their objects."""
+        import ray
+
+        if name not in self._rows:
+            self._rows[name] = ray.put(row)
+        if name not in self._fresh:
+            self._fresh[name] = self._record.remote(*self._shared, self._rows[name])
+        return self._evaluate.remote(*self._shared, self._rows[name], self._fresh[name], prediction)
 
     def _verdict(self, name: str, done: Future[Verdict]) -> Verdict:
         """Return the verdict of a finished task; raise the user's mistakes."""
@@ -202,49 +205,52 @@ def _check_head(address: str) -> None:
 
 
 def _nodes() -> dict[str, str]:
-    """Return the names of the nodes that can run tasks, by id."""
+    """Return node id → name of the nodes that can run tasks."""
     import ray
 
     nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
     return {node["NodeID"]: f"{node['NodeName']} ({node['NodeManagerHostname']})" for node in nodes}
 
 
-def _ask_nodes(sandbox: _Opened, tags: Sequence[str]) -> _Described:
-    """Return the facts of `_describe`, which must be the same on all nodes."""
+def _ask_nodes(spec: _Spec, tags: Sequence[str]) -> _NodeFacts:
+    """Prepare images on all nodes and return the facts of a node, which must be those of all."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    task = ray.remote(num_cpus=0, max_retries=0)(_describe)
+    task = ray.remote(num_cpus=0, max_retries=0)(_describe_node)
     answers = {}
     for node, name in _nodes().items():
-        there = NodeAffinitySchedulingStrategy(node, soft=False)
-        answers[name] = task.options(scheduling_strategy=there).remote(sandbox, __version__, tags)
+        on_node = task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False))
+        answers[name] = on_node.remote(spec, __version__, tags)
     if not answers:
         raise InfraError(
             "the Ray cluster has no CPUs; start a node with `ray start --address=HEAD`"
         )
     facts = {name: _answer_of(name, answer) for name, answer in answers.items()}
     first = next(iter(facts.values()))
-    for name, described in facts.items():
-        for fact, here, there in zip(_Described._fields, described, first, strict=True):
-            if here != there:
-                raise InputError(
-                    f"node {name}: {fact} {here}, but {there} on another node; {_SAME}"
-                )
+    for name, node_facts in facts.items():
+        _check_equal(name, node_facts, first)
     return first
 
 
-def _answer_of(name: str, answer: Any) -> _Described:
-    """Wait for what a node answers; its error names the node."""
+def _check_equal(name: str, facts: _NodeFacts, other: _NodeFacts) -> None:
+    """Check that the facts of a node are those of another one."""
+    for fact, here, there in zip(_NodeFacts._fields, facts, other, strict=True):
+        if here != there:
+            raise InputError(f"node {name}: {fact} {here}, but {there} on another node; {_SAME}")
+
+
+def _answer_of(name: str, answer: Any) -> _NodeFacts:
+    """Wait for the answer of a node; an error names the node."""
     import ray
 
     try:
-        described: _Described = ray.get(answer)
+        facts: _NodeFacts = ray.get(answer)
     except ray.exceptions.RayError as error:
         cause = _cause(error)
         kind = InputError if isinstance(cause, InputError) else InfraError
         raise kind(f"node {name}: {one_line(cause)[:300]}") from error
-    return described
+    return facts
 
 
 def _cause(error: BaseException) -> Exception:
@@ -264,43 +270,44 @@ def _cause(error: BaseException) -> Exception:
 
 
 @functools.cache
-def _sandbox(opened: _Opened) -> Sandbox:
-    kind, isolation = opened
+def _node_sandbox(spec: _Spec) -> Sandbox:
+    """Return the sandbox of this worker process, opened at its first use."""
+    kind, isolation = spec
     sandbox = open_sandbox(kind, isolation=isolation)
     atexit.register(sandbox.close)
     return sandbox
 
 
-def _describe(opened: _Opened, version: str, tags: Sequence[str]) -> _Described:
+def _describe_node(spec: _Spec, version: str, tags: Sequence[str]) -> _NodeFacts:
     if version != __version__:
         raise InputError(f"it has lmrbench {__version__}; install {version} there")
-    sandbox = _sandbox(opened)
+    sandbox = _node_sandbox(spec)
     images = {tag: sandbox.prepare(tag) for tag in tags}
-    return _Described(sandbox.name, sandbox.official, sandbox.isolation, images)
+    return _NodeFacts(sandbox.name, sandbox.official, sandbox.isolation, images)
 
 
-def _checked_sandbox(
-    opened: _Opened, version: str, conditions: Conditions, row: DatasetRow
-) -> Sandbox:
+def _checked_sandbox(spec: _Spec, version: str, conditions: Conditions, row: DatasetRow) -> Sandbox:
     """Return this node's sandbox, even if the node joined the cluster after the run began."""
     tag = row["docker_image"]
-    described = _describe(opened, version, [tag])
-    if described.images != {tag: conditions.images[tag]}:
+    facts = _describe_node(spec, version, [tag])
+    if facts.images != {tag: conditions.images[tag]}:
         raise InputError(f"node {socket.gethostname()}: another image of {tag}; {_SAME}")
-    return _sandbox(opened)
+    return _node_sandbox(spec)
 
 
-def _record(opened: _Opened, version: str, conditions: Conditions, row: DatasetRow) -> list[Frame]:
-    return fresh_outputs(row, _checked_sandbox(opened, version, conditions, row), conditions)
+def _record_on_node(
+    spec: _Spec, version: str, conditions: Conditions, row: DatasetRow
+) -> list[Frame]:
+    return fresh_outputs(row, _checked_sandbox(spec, version, conditions, row), conditions)
 
 
-def _evaluate(
-    opened: _Opened,
+def _evaluate_on_node(
+    spec: _Spec,
     version: str,
     conditions: Conditions,
     row: DatasetRow,
     fresh: Sequence[Frame],
     prediction: Prediction,
 ) -> Verdict:
-    sandbox = _checked_sandbox(opened, version, conditions, row)
+    sandbox = _checked_sandbox(spec, version, conditions, row)
     return job_verdict(row, prediction, sandbox, conditions, lambda: [*read_expected(row), *fresh])
