@@ -46,7 +46,11 @@ def job_verdict(
     stop: threading.Event | None = None,
     together: bool = False,
 ) -> Verdict:
-    """Return the verdict of `evaluate_prediction`; raise only the user's mistakes."""
+    """Return the verdict of `evaluate_prediction`, or of its failure; raise the user's mistakes.
+
+    Args:
+        expected: returns the outputs to compare with; its failure is the evaluation's.
+    """
     try:
         return evaluate_prediction(
             row,
@@ -86,7 +90,7 @@ def failure(error: Exception) -> Verdict:
 
 
 def fresh_outputs(row: DatasetRow, sandbox: Sandbox, conditions: Conditions) -> list[Frame]:
-    """Record the outputs of the golden file on the fresh seeds of a run, as `record_seeds`."""
+    """Record the outputs of the golden file on the fresh seeds of a run (see `record_seeds`)."""
     if not conditions.fresh_seeds:
         return []
     return record_seeds(
@@ -103,15 +107,13 @@ class Engine(ABC):
     """Evaluates answers in sandboxes; a context manager that leaves nothing under way.
 
     Attributes:
-        name: as `run.json` records it.
         sandbox: name of the sandbox in which answers run.
         official: whether leaderboards accept results of that sandbox.
         isolation: what separates answers in it; settled once `prepare` has returned.
         slots: number of answers to have submitted at a time, a few more than run.
-        facts: what `run.json` records about the engine, without names of machines.
+        facts: facts about the engine for `run.json`, without names of machines.
     """
 
-    name: str
     sandbox: str
     official: bool
     isolation: str
@@ -154,13 +156,11 @@ class Engine(ABC):
 class Threads(Engine):
     """Threads of this process share a sandbox, which the caller closes."""
 
-    name = "threads"
-
     def __init__(self, sandbox: Sandbox, workers: int) -> None:
-        self._place = sandbox
-        # One more than the threads, which need not wait while the caller uses a result.
+        self._sandbox = sandbox
+        # One more than the threads, so that none waits while the caller uses a result.
         self.slots = workers + 1
-        self.facts = {"name": self.name, "nodes": 1, "cores": os.cpu_count()}
+        self.facts = {"name": "threads", "nodes": 1, "cores": os.cpu_count()}
         self.sandbox = sandbox.name
         self.official = sandbox.official
         self.isolation = sandbox.isolation
@@ -170,8 +170,8 @@ class Threads(Engine):
         self._locks: dict[str, threading.Lock] = {}
 
     def prepare(self, tags: Sequence[str]) -> dict[str, str]:
-        images = {tag: self._place.prepare(tag) for tag in tags}
-        self.isolation = self._place.isolation
+        images = {tag: self._sandbox.prepare(tag) for tag in tags}
+        self.isolation = self._sandbox.isolation
         return images
 
     def begin(self, conditions: Conditions) -> None:
@@ -183,7 +183,7 @@ class Threads(Engine):
 
     def stop(self) -> None:
         self._stop.set()
-        self._place.close()
+        self._sandbox.close()
         self.close()
 
     def close(self) -> None:
@@ -193,16 +193,16 @@ class Threads(Engine):
         return job_verdict(
             row,
             prediction,
-            self._place,
+            self._sandbox,
             self._conditions,
             lambda: self._expected_outputs(row),
             self._stop,
         )
 
     def _expected_outputs(self, row: DatasetRow) -> list[Frame]:
-        """Return the outputs to compare with; those of fresh seeds are recorded once.
+        """Return the outputs to compare with; they are made once for each instance.
 
-        A failure of the reference on them is kept, too.
+        A failure of the reference on fresh seeds is kept, too.
         """
         name = row["instance_id"]
         with self._locks[name]:
@@ -210,7 +210,7 @@ class Threads(Engine):
                 outputs: Future[list[Frame]] = Future()
                 try:
                     frames = read_expected(row)
-                    frames += fresh_outputs(row, self._place, self._conditions)
+                    frames += fresh_outputs(row, self._sandbox, self._conditions)
                     outputs.set_result(frames)
                 except BadReferenceError as error:
                     outputs.set_exception(error)

@@ -48,24 +48,24 @@ _FACTS: dict[str, Any] = {
 
 @dataclass
 class RunFolder:
-    """A run folder, read anew at each call."""
+    """A run folder, read again at each call."""
 
     path: Path
 
     @property
     def exists(self) -> bool:
-        """Whether there is a run, damaged or not."""
+        """Whether the folder has a run, damaged or not."""
         return (self.path / FACTS).is_file()
 
     @property
     def facts(self) -> dict[str, Any]:
-        """run.json: dataset, sandbox, limits, versions, times; InputError if it is not whole."""
+        """run.json: dataset, sandbox, limits, versions, times; InputError if it is damaged."""
         stored = self.path / FACTS
         try:
             facts = parse_row(stored.read_bytes(), {})
         except OSError as error:
             raise InputError(
-                f"{self.path}: {self._found()};"
+                f"{self.path}: {self._content()};"
                 " expected a folder that `lmrbench evaluate` has written"
             ) from error
         wrong = _wrong_fact(facts)
@@ -75,22 +75,16 @@ class RunFolder:
             )
         return facts
 
-    def _found(self) -> str:
+    def _content(self) -> str:
         """Describe what exists in place of a run folder."""
-        if is_too_long(self.path):
+        if is_too_long(self.path) or not self.path.exists():
             return f"no {FACTS}: no such folder"
-        if self.path.is_file():
-            names = ", ".join(first_columns(self.path))
-            return f"no {FACTS}: it is a file" + (f" with the columns {names}" if names else "")
-        if not self.path.is_dir():
-            return f"no {FACTS}: no such folder"
-        names = join_names(sorted(item.name for item in self.path.iterdir()), MAX_NAMED)
-        return f"no {FACTS}; found {names or 'nothing'}"
-
-    @property
-    def config(self) -> str:
-        """The configuration of the dataset."""
-        return str(self.facts["config"])
+        if self.path.is_dir():
+            names = join_names(sorted(item.name for item in self.path.iterdir()), MAX_NAMED)
+            return f"no {FACTS}; found {names or 'nothing'}"
+        columns = ", ".join(first_columns(self.path))
+        suffix = f" with the columns {columns}" if columns else ""
+        return f"no {FACTS}: it is a file{suffix}"
 
     def rows(self) -> Iterator[ResultRow]:
         """Yield the result that counts for each prediction, in the order of the predictions.
@@ -114,16 +108,15 @@ class RunFolder:
                 yield cast(ResultRow, row)
 
     def _starts(self, results: Path) -> list[int]:
-        """Return the bytes at which the results that count start."""
+        """Return the positions at which the results that count start, in the order of `rows`."""
         last: dict[AnswerKey, int] = {}
-        predictions = self.predictions
-        if not predictions.path.exists():
-            for line in read_log(results, ResultLog.parse, ResultLog.FIX):
-                last[AnswerKey.of(line.row).row] = line.start
-            return sorted(last.values())
+        has_predictions = self.predictions.path.exists()
         for line in read_log(results, ResultLog.parse, ResultLog.FIX):
-            last[AnswerKey.of(line.row)] = line.start
-        return [last[item.key] for item in predictions if item.key in last]
+            key = AnswerKey.of(line.row)
+            last[key if has_predictions else key.row] = line.start
+        if not has_predictions:
+            return sorted(last.values())
+        return [last[item.key] for item in self.predictions if item.key in last]
 
     def answers(self) -> Iterator[AnswerKey]:
         """Yield the answers of the run: of its predictions, or of its results without these."""
@@ -144,9 +137,9 @@ class RunFolder:
         return self.predictions
 
     def log_path(self, instance_id: str, prediction_sha256: str) -> Path:
-        """Return the path of the output of an answer's code, if it printed anything.
+        """Return the path of what an answer's code printed; there is no file if it printed nothing.
 
-        Names that lead elsewhere, from rows or results of a stranger, are replaced by their hash.
+        Names that are not plain, in rows or results of a stranger, are replaced by their hash.
         """
         folder = child_path(self.path / LOGS, _plain(instance_id))
         return child_path(folder, _plain(prediction_sha256)[:16], ".log")
@@ -167,7 +160,7 @@ class RunFolder:
         """
         facts = self.facts
         spec = dataset or facts["dataset"]
-        rows = load_rows(spec, self.config) if rows is None else rows
+        rows = load_rows(spec, facts["config"]) if rows is None else rows
         if dataset_sha256(rows) != facts["dataset_sha256"]:
             raise ArgumentError(
                 "dataset",
@@ -178,7 +171,7 @@ class RunFolder:
 
 
 def _wrong_fact(facts: Any) -> str | None:
-    """Return the first fact that is missing or has another type."""
+    """Return the first fact that is missing or has another type; None if all are right."""
     wrong = wrong_key(facts, _FACTS)
     if wrong is not None:
         return wrong
@@ -212,7 +205,7 @@ def default_run_folder(
 
 
 def _place_of(predictions: Source) -> str:
-    """Return where predictions are: files of one name in different places are different."""
+    """Return what tells predictions apart from others of the same name; empty for a word."""
     if not isinstance(predictions, str | Path):
         return repr(predictions)
     return "" if predictions in WORDS else str(Path(predictions).resolve())

@@ -1,4 +1,4 @@
-"""Merge runs that share the work on one dataset, each on other instances, into one run folder.
+"""Merge runs that share the work on one dataset, each on its own instances, into one run folder.
 
 Results are copied unchanged, so each answer counts exactly once and nothing is evaluated again.
 """
@@ -17,7 +17,7 @@ from .writer import IDENTITY, RunWriter
 
 #: The facts in which parts must agree; fresh seeds are drawn at random in each run.
 _EQUAL = (*IDENTITY, "fresh_seeds")
-#: The facts that a merged run has from its first part.
+#: The facts that a merged run takes from its first part.
 _FIRST = (
     *_EQUAL,
     "dataset",
@@ -84,7 +84,7 @@ def _check_settings(parts: Sequence[Path], facts: Sequence[dict[str, Any]]) -> N
 
 
 def _check_instances(parts: Sequence[Path], facts: Sequence[dict[str, Any]]) -> None:
-    """Check that no instance is in two parts: which result would count?"""
+    """Check that no instance is in two parts, because only one of two results can count."""
     owners: dict[str, Path] = {}
     for path, part in zip(parts, facts, strict=True):
         for name in sorted(part["scope"].keys() & owners.keys()):
@@ -106,7 +106,7 @@ def _merge_identity(facts: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _merge_ends(facts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the facts that the merged run ends with."""
-    bad_rows: dict[str, None] = {}  # each once, in order
+    bad_rows: dict[str, None] = {}  # an ordered set
     for part in facts:
         bad_rows |= dict.fromkeys(part.get("bad_rows", ()))
     ends = [part["finished_at"] for part in facts if "finished_at" in part]
