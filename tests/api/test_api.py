@@ -173,6 +173,7 @@ def test_mistakes_name_the_argument(evaluate: Callable[..., lmr.Run]) -> None:
         ({"instances": ["toy"]}, "instances: 'toy' is unknown"),
         ({"categories": ["x"]}, "categories: 'x' must be one of"),
         ({"out": __file__}, "out: .*: is not a run folder"),
+        ({"out": "x" * 300}, "out: x+: the name is too long"),
     ):
         with pytest.raises(lmr.ArgumentError, match=message):
             evaluate(ROWS, **options)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from lmrbench_data.base.errors import ArgumentError
-from lmrbench_data.base.files import now, write_atomically
+from lmrbench_data.base.files import is_too_long, now, write_atomically
 from lmrbench_data.base.text import join_names
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.dataset.rows import DatasetRow
@@ -163,6 +163,8 @@ def check_folder(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InputError: as `RunWriter.open`.
     """
+    if is_too_long(path / FACTS):
+        raise ArgumentError("out", f"{path}: the name is too long; choose a shorter one")
     if not RunFolder(path).exists:
         return _new_run(path, identity)
     facts = RunFolder(path).facts
