@@ -32,7 +32,8 @@ MIN_AGE_S = 2.0
 
 # A dropped connection raises the HTTP library's own error.
 _HTTP_ERROR: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
-_FAULTS = (_HTTP_ERROR, errors.HfHubHTTPError, errors.HFValidationError, OSError)
+# A failed download by Xet is a RuntimeError.
+_FAULTS = (_HTTP_ERROR, errors.HfHubHTTPError, errors.HFValidationError, OSError, RuntimeError)
 
 
 @dataclass(frozen=True)

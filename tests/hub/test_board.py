@@ -208,3 +208,16 @@ def test_damaged_record_is_a_reason_and_no_run(content: bytes, space: Space, tmp
     assert reason.endswith("the run is not shown")
     path.write_text(make_record("run", make_entry("model-a", ["robust"])).model_dump_json())
     assert space("results_dataset")._read_record(path).tasks.keys() == INSTANCES.keys()
+
+
+@pytest.mark.parametrize("error", [OSError(), RuntimeError("of a download by Xet")], ids=["network", "xet"])
+def test_a_failed_download_keeps_the_last_state(
+    error: Exception, space: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = space("results_dataset").ResultsDataset("org/results")
+
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(dataset, "_read", fail)
+    assert dataset.get().problem == "the Hub does not answer"
