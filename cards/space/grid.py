@@ -78,9 +78,9 @@ def _mark_several(result: TaskResult, entry: Entry) -> tuple[str, str]:
     mark = f"{passed}/{entry.samples}"
     if result.robust == entry.samples:
         return mark, "robust"
-    if passed == entry.samples:
+    if result.reproduced == entry.samples:
         return mark, "core"
-    return mark, "some" if result.reproduced else "failed"
+    return mark, "some" if passed else "failed"
 
 
 def _story(result: TaskResult) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lmrbench_evaluate.hub.publication import make_record as published_record
-from lmrbench_evaluate.hub.record import Record
+from lmrbench_evaluate.hub.record import Record, TaskResult
 from lmrbench_evaluate.hub.space import write_space
 from lmrbench_evaluate.hub.submission import Submission
 from lmrbench_evaluate.hub.verify import Verification
@@ -148,6 +148,20 @@ def test_choices_of_a_verified_run_stand_beside_reciting_and_are_split(make_boar
     assert list(board.tasks) == ["b-one"]
     assert "choices 50.0 · chance 25.0 · reciting 50.0" in html
     assert "published 1/1 · other 0/1" in html
+
+
+def test_colours_of_several_samples_are_those_of_the_key(make_board: Board, space: Space) -> None:
+    outcomes = {"alpha-one": {"robust": 2}, "alpha-two": {"reproduced": 2}, "beta-one": {"reproduced": 1, "failed": 1}}
+    tasks = {name: TaskResult(outcomes=counts) for name, counts in outcomes.items()}
+    kinds = {}
+    for track in ("paper", "contract"):
+        entry = make_entry("model-a", ["robust"], track=track, samples=2, tasks=tasks)
+        board, _ = make_board(make_record("run", entry))
+        ranked = next(item.ranked for item in board.tracks if item.name == track)
+        rows = space("grid").make_grid(board, ranked)
+        kinds[track] = [(row.cells[0].mark, row.cells[0].kind) for row in rows]
+    assert kinds["paper"] == [("2/2", "robust"), ("2/2", "core"), ("1/2", "some")]
+    assert kinds["contract"] == [("2/2", "robust"), ("0/2", "core"), ("0/2", "failed")]
 
 
 ATTACK = "document.title='owned'"
