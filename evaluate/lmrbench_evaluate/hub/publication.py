@@ -19,6 +19,7 @@ from lmrbench_data.base.files import now
 from lmrbench_data.base.hub_client import additions, commit, hub_errors
 from lmrbench_data.base.names import PLAIN
 from lmrbench_data.base.paths import cards_folder
+from lmrbench_data.base.text import one_line
 from lmrbench_data.dataset.columns import schema
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.dataset.rows import DatasetRow
@@ -324,7 +325,7 @@ def _judged(tally: Tally) -> dict[str, int]:
 
 def _failure(row: ResultRow) -> str:
     """Return the case that decided an answer's outcome, in one line."""
-    return " ".join(first_reason(row).split())[:MAX_FAILURE]
+    return one_line(first_reason(row))[:MAX_FAILURE]
 
 
 def _files(verified: Verification, record: Record) -> dict[str, bytes]:

@@ -14,7 +14,7 @@ JUDGED = ("CC", "LC", "LI")
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True)
 
 
 class Task(_Part):

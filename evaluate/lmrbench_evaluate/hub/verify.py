@@ -45,8 +45,9 @@ class Verification:
     """A repeated run.
 
     Attributes:
-        instances: every row of the dataset by instance id.
-        rows: its results.
+        folder: the run folder.
+        instances: instance id → its row; all rows of the dataset.
+        rows: the results of the run.
         differing: a line for each result that differs from the submitted one.
     """
 
