@@ -178,7 +178,7 @@ def _record_dict(record: "Record", url: str) -> dict[str, Any]:
         "sha": record.submission,
         "rows": record.rows,
         "agreed": record.agreed,
-        "memorised": len(record.memorised),
+        "memorised": record.memorised_answers,
         "differing": record.differing,
         "published": url,
     }

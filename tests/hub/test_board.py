@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lmrbench_evaluate.hub.publication import _comment
 from lmrbench_evaluate.hub.publication import make_record as published_record
 from lmrbench_evaluate.hub.record import Record, TaskResult
 from lmrbench_evaluate.hub.space import write_space
@@ -148,6 +149,14 @@ def test_choices_of_a_verified_run_stand_beside_reciting_and_are_split(make_boar
     assert list(board.tasks) == ["b-one"]
     assert "choices 50.0 · chance 25.0 · reciting 50.0" in html
     assert "published 1/1 · other 0/1" in html
+
+
+def test_comment_counts_memorised_answers_that_the_record_does_not_list() -> None:
+    entry = make_entry("model-a", ["robust"])
+    overall = entry.overall.model_copy(update={"memorised": 2})
+    entries = [entry.model_copy(update={"overall": overall, "difficulty": name}) for name in ("", "hard")]
+    comment = _comment(make_record("run", *entries, memorised=["the first alone"]), "https://example.org")
+    assert "2 pass on the published seeds only" in comment
 
 
 def test_colours_of_several_samples_are_those_of_the_key(make_board: Board, space: Space) -> None:

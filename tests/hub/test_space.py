@@ -241,6 +241,18 @@ def test_a_group_sees_its_own_runs_without_a_dataset(
         assert not board.find("#ranking-paper .run a")
 
 
+def test_a_run_with_an_odd_id_has_a_plain_one_on_the_board(evaluate: Callable[..., lmr.Run], tmp_path: Path) -> None:
+    row = {"instance_id": "toy-scale", "goal_file": TOY_ANSWER, "model_name_or_path": "our-model", "track": "paper"}
+    run = evaluate([row], tmp_path / "runs" / "été")
+    stored = run.path / "run.json"
+    for number, run_id in enumerate(("été-1", "../../outside-1")):
+        stored.write_text(json.dumps({**json.loads(stored.read_text()), "run_id": run_id}))
+        done = in_process("space", tmp_path / f"board-{number}", "--from", run.path)
+        assert done.returncode == 0, done.stderr
+    names = [path.name for path in tmp_path.glob("board-*/local/*")]
+    assert sorted(names) == ["outside-1.json", "t--1.json"]
+
+
 def test_without_a_run_to_show_there_is_no_board(tmp_path: Path) -> None:
     done = in_process("space", tmp_path / "board", "--from", tmp_path)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "error: --from: no run can be shown")

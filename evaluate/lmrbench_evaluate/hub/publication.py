@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.base.files import now
 from lmrbench_data.base.hub_client import additions, commit, hub_errors
-from lmrbench_data.base.names import PLAIN
+from lmrbench_data.base.names import PLAIN, plain_name
 from lmrbench_data.base.paths import cards_folder
 from lmrbench_data.base.text import one_line
 from lmrbench_data.dataset.columns import schema
@@ -133,7 +133,7 @@ def _comment(record: Record, url: str) -> str:
         f"`lmrbench verify` repeated this run; its own results are on main: {url}\n\n"
         f"The submission was read at {record.submission[:12]}; later commits do not count."
         f" {record.agreed} of {record.rows} verdicts equal the submitted ones, also on"
-        f" {len(record.fresh_seeds)} secret seeds. {len(record.memorised)} pass on the published"
+        f" {len(record.fresh_seeds)} secret seeds. {record.memorised_answers} pass on the published"
         " seeds only, so they do not count at that level. The record names the seeds, the"
         " differing verdicts and the memorised answers."
         " This pull request is closed without a merge."
@@ -159,7 +159,7 @@ def local_record(folder: Path) -> Record:
         pull_request=0,
         sha="",
         author="",
-        run_id=facts["run_id"],
+        run_id=plain_name(facts["run_id"], "run"),
         dataset_sha256=facts["dataset_sha256"],
         files={},
     )

@@ -123,8 +123,8 @@ class Record(_Part):
         version: version of the format; records of other versions are not read.
         submission: the verified commit of the pull request.
         agreed: number of rows whose verdict equals the submitted one.
-        memorised: a line for each answer that passes the published seeds only.
-        differing: a line for each answer whose verdict differs from the submitted one.
+        memorised: a line for each answer that passes the published seeds only, up to a limit.
+        differing: a line for each answer whose verdict differs from the submitted one, likewise.
         fresh_seeds: the secret seeds, which are secret no more.
     """
 
@@ -148,3 +148,8 @@ class Record(_Part):
     fresh_seeds: list[int]
     tasks: dict[str, Task]
     entries: list[Entry]
+
+    @property
+    def memorised_answers(self) -> int:
+        """Number of answers that pass the published seeds only; `memorised` may list fewer."""
+        return sum(entry.overall.memorised for entry in self.entries if not entry.difficulty)
