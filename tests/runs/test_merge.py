@@ -133,3 +133,14 @@ def test_runs_that_cannot_be_mixed_are_refused(shared: Shared, parts: list[Path]
     assert [path.read_bytes() for path in files] == before
     assert in_process("merge", fewer, parts[1], "--out", complete, "--replace").returncode == 0
     assert len(results(parts[0])) + len(results(parts[1])) == 3 * len(ANSWERED)
+
+
+def test_runs_of_an_older_harness_can_be_merged_again(parts: list[Path], tmp_path: Path) -> None:
+    """Their run.json has no hash of the recordings."""
+    older = [Path(shutil.copytree(path, tmp_path / path.name)) for path in parts]
+    for path in older:
+        facts = json.loads((path / "run.json").read_text())
+        del facts["recordings_sha256"]
+        (path / "run.json").write_text(json.dumps(facts))
+    first = merge_runs(older, tmp_path / "whole")
+    assert list(merge_runs(older, first.path).rows()) == list(first.rows())

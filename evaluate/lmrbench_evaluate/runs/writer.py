@@ -185,12 +185,12 @@ def _new_run(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
 def _check_settings(path: Path, facts: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
     """Check that new results can be mixed with those of a run."""
     for name in IDENTITY:
-        if facts.get(name) == identity[name]:
+        if facts.get(name) == identity.get(name):
             continue
         if name.endswith("_sha256"):
             what = name.removesuffix("_sha256")
         else:
-            what = f"{name} ({facts.get(name)}, now {identity[name]})"
+            what = f"{name} ({facts.get(name)}, now {identity.get(name)})"
         raise ArgumentError(
             "out",
             f"{path} holds a run with a different {what}, and results cannot be mixed;"
