@@ -25,7 +25,7 @@ ALLOWED = {
     RESULTS: 256 * MIB,
     JUDGEMENTS: 256 * MIB,
 }
-#: Limits of a run: what the leaderboard can show.
+#: Limits of what the leaderboard can show of a run; an entry is a model, setting and track.
 MAX_ROWS = 50_000
 MAX_ENTRIES = 100
 MAX_SAMPLES = 1000
@@ -118,9 +118,11 @@ def table_faults(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     if len(rows) > MAX_ROWS:
         faults.append(f"it has more than {MAX_ROWS} rows; submit it in parts")
     if max(samples.values()) > MAX_SAMPLES:
-        faults.append(f"it has more than {MAX_SAMPLES} samples of an instance")
+        faults.append(f"it has more than {MAX_SAMPLES} samples of an instance; submit fewer")
     if len(entries) > MAX_ENTRIES:
-        faults.append(f"it has more than {MAX_ENTRIES} models, settings and tracks")
+        faults.append(
+            f"it has more than {MAX_ENTRIES} models, settings and tracks; submit it in parts"
+        )
     return faults
 
 
