@@ -89,7 +89,8 @@ class Relay:
         self._lock = threading.Lock()
         self._requests: set[concurrent.futures.Future[HttpAnswer]] = set()
         self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
 
     @property
     def was_asked(self) -> bool:
@@ -120,10 +121,11 @@ class Relay:
     def close(self) -> None:
         """Cut off requests that are under way after a moment; then the numbers are final."""
         self.stop()
-        if self._loop.is_running():
+        if self._thread.is_alive():
             concurrent.futures.wait(self._requests.copy(), GRACE_S)
             asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
 
     async def _end(self) -> None:
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
