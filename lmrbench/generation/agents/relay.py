@@ -284,7 +284,7 @@ class Relay:
         return _refusal(reply.status, f"The server refused this request ({reply.status}).")
 
     def _reason(self, reply: Reply) -> str:
-        return f"the server says {self._rules.failure(reply, self._rules.cause(reply))}"
+        return f"the server says {self._rules.clean(reply.problem)}"
 
     async def _is_refused_for_good(self, dialect: Dialect) -> bool:
         """Ask what no agent wrote.
