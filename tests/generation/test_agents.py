@@ -301,8 +301,17 @@ def test_agent_cannot_end_the_run_by_what_it_asks(server: Server) -> None:
         with pytest.raises(InfraError, match=error) as raised:
             relay.check()
         assert type(raised.value) is InfraError
+        assert "OPENAI_API_KEY" not in str(raised.value), "another request with it was answered"
     assert ask_relay(relay).status == 200
     relay.check()
+
+
+def test_relay_is_closed_at_any_time_and_twice(server: Server) -> None:
+    for _ in range(50):
+        relay = open_relay(server.base_url)
+        relay.close()
+        relay.close()
+    assert ask_relay(relay).status == 403
 
 
 def test_request_that_cannot_be_sent_is_refused_at_once(server: Server) -> None:
@@ -327,6 +336,9 @@ def test_agent_that_cannot_run_is_one_line(
         with pytest.raises(ArgumentError, match=f"agent_files: '{command[7:]}' of the command is not in the"):
             open_agent(command, tmp_path / files if files else None)
     assert open_agent("python y.py", tmp_path / "files").name == "y"
+    assert open_agent(f"python -c '{'x = 1;' * 100}'").name == "python", "no file has so long a name"
+    with pytest.raises(ArgumentError, match="agent_files: codex is installed in its image and needs no files"):
+        open_agent("codex", tmp_path / "files")
     with pytest.raises(ArgumentError, match="is empty"):
         open_agent(" ")
     assert not caplog.messages

@@ -13,6 +13,7 @@ import pytest
 
 import lmrbench as lmr
 from lmrbench.generation.agents.agent_image import find_agent_image
+from lmrbench.generation.agents.installed import PROGRAMS
 from lmrbench.generation.agents.relay import HttpAnswer, Relay
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.chat.budget import Budget
@@ -79,8 +80,10 @@ def run(
         files = tmp_path / "files"
         files.mkdir(exist_ok=True)
         (files / "agent.py").write_text(textwrap.dedent(text))
-        places = {"dataset": str(toy_dataset), "base_url": server.base_url, "agent_files": files}
+        places: dict[str, Any] = {"dataset": str(toy_dataset), "base_url": server.base_url}
         agent, model = settings.pop("agent", "python agent.py"), settings.pop("model", MODEL)
+        if agent not in PROGRAMS:
+            places["agent_files"] = files
         summary = lmr.run_agent(agent, model, tmp_path / "out", **{**places, **settings})
         path = tmp_path / "out" / "predictions.jsonl"
         lines = path.read_text().splitlines() if path.is_file() else []  # a run without a row leaves no file

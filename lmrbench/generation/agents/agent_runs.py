@@ -59,6 +59,9 @@ class AgentSummary(AnswerSummary):
 def open_agent(agent: str, files: Path | None = None) -> Agent:
     """Return the agent of that name, or the command; ArgumentError if it cannot be used."""
     if agent in PROGRAMS:
+        if files is not None:
+            problem = f"{agent} is installed in its image and needs no files; leave them out"
+            raise ArgumentError("agent_files", problem)
         return InstalledAgent(agent)
     command = CommandAgent(agent, files)
     hint = did_you_mean(agent, PROGRAMS)

@@ -1,6 +1,7 @@
 """Run the user's own command as an agent: inside the box, with its files, beside the relay."""
 
 import hashlib
+import os
 import shlex
 from pathlib import Path
 
@@ -42,8 +43,10 @@ class CommandAgent(Agent):
         if word in self._files:
             return f"{AGENT}/{word}"
         path = Path(word)
+        if path.is_absolute() or path.parts[:1] == (REPO,):
+            return word
         # The box has no files of this machine; a word that names one is a mistake.
-        if path.is_file() and not path.is_absolute() and path.parts[0] != REPO:
+        if os.path.isfile(word):  # false for a word that is too long for a path
             fix = "name its folder here, and in the command its path below that folder"
             problem = f"{word!r} of the command is not in the container; {fix}"
             raise ArgumentError("agent_files", problem)
