@@ -16,7 +16,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lmrbench_data.base.configurations import CONFIGURATIONS, configuration_of
 from lmrbench_data.base.errors import ArgumentError, InputError
@@ -25,23 +25,29 @@ from lmrbench_data.base.templates import environment
 from lmrbench_data.base.text import fenced
 from lmrbench_data.chat.client import CHARACTERS_PER_TOKEN, Message
 from lmrbench_data.dataset.rows import DatasetRow, contract_of, goals_of
-from lmrbench_data.loader import FUNCTION, File, read_archive
+from lmrbench_data.loader import FUNCTION, read_archive
 from lmrbench_data.tasks.environments import versions_in
 
 from .workspace import missing_parts
 
 _HERE = Path(__file__).resolve().parent
-#: Setting → (is the goal file shown, which other code is shown).
-SETTINGS: dict[str, tuple[bool, str]] = {
-    "standard": (True, "related"),
-    "paper-only": (False, ""),
-    "paper+goal-file": (True, ""),
-    "full-repo": (True, "all"),
-}
-HEADINGS = {
-    "related": "Related code of the repository",
-    "all": "The rest of the repository",
-    "": "",
+RELATED = "Related code of the repository"
+REST = "The rest of the repository"
+
+
+class Setting(NamedTuple):
+    """The parts of the repository that a prompt shows."""
+
+    goal_files: bool
+    other_code: str = ""
+    """The heading of the other code, `RELATED` or `REST`; empty if none is shown."""
+
+
+SETTINGS = {
+    "standard": Setting(True, RELATED),
+    "paper-only": Setting(False),
+    "paper+goal-file": Setting(True),
+    "full-repo": Setting(True, REST),
 }
 Texts = tuple[tuple[str, str], ...]
 """Path and text of files."""
@@ -75,7 +81,7 @@ class Prompt:
 
     @property
     def tokens(self) -> int:
-        """An estimate of their number."""
+        """The estimated number of tokens."""
         characters = sum(len(message["content"]) for message in self.messages)
         return round(characters / CHARACTERS_PER_TOKEN)
 
@@ -116,39 +122,43 @@ def build_prompt(
     """
     if setting not in SETTINGS:
         raise ArgumentError("setting", f"{setting!r} is unknown; one of: {', '.join(SETTINGS)}")
-    for parts in _ever_shorter(_parts(row, setting, paper)):
-        if len(parts.cut) < cuts:
-            continue
+    versions = list(_ever_shorter(_parts(row, setting, paper)))
+    for parts in versions[cuts:]:
         prompt = _render(row, setting, track, parts)
         if max_tokens is None or prompt.tokens <= max_tokens:
             return prompt
-    size = f"{prompt.tokens} of {max_tokens} tokens"
-    raise InputError(f"{row['instance_id']}: request and goal file alone take {size}")
+    least = _render(row, setting, track, versions[-1]).tokens
+    problem = f"request and goal file alone take about {least:,} tokens; raise max_prompt_tokens"
+    raise InputError(f"{row['instance_id']}: {problem}")
 
 
 def _parts(row: DatasetRow, setting: str, paper: str) -> Parts:
-    shows_goal, shown = SETTINGS[setting]
-    files = read_archive(row["repo_archive"])
+    """Return all that a setting shows."""
+    shown = SETTINGS[setting]
     goals = goals_of(row)
     names: Iterable[str] = ()
-    if shown == "related":
+    if shown.other_code == RELATED:
         names = row["context_files"]
-    elif shown == "all":
-        names = sorted(files.keys() - goals.keys())
-    return Parts(_texts(files, goals if shows_goal else ()), paper, _texts(files, names))
+    elif shown.other_code == REST:
+        names = sorted(read_archive(row["repo_archive"]).keys() - goals.keys())
+    return Parts(_texts(row, goals if shown.goal_files else ()), paper, _texts(row, names))
 
 
-def _texts(files: Mapping[str, File], names: Iterable[str]) -> Texts:
-    """Return the files that are text."""
+def _texts(row: DatasetRow, names: Iterable[str]) -> Texts:
+    """Return the files of a repository that are text."""
+    files = read_archive(row["repo_archive"])
     texts = []
     for name in names:
+        if name not in files:  # a stranger's row may name any
+            problem = f"its repository has no file {name!r}; load the dataset again"
+            raise InputError(f"{row['instance_id']}: {problem}")
         with contextlib.suppress(UnicodeDecodeError):
             texts.append((name, files[name].data.decode("utf-8").strip("\n")))
     return tuple(texts)
 
 
 def _ever_shorter(parts: Parts) -> Iterator[Parts]:
-    """Yield the parts, then shorter and shorter versions of them."""
+    """Yield the parts, then ever shorter versions, each with one cut more."""
     yield parts
     while parts.code:
         *code, (name, _) = parts.code
@@ -170,26 +180,32 @@ def _without_paper(parts: Parts) -> Iterator[Parts]:
 
 
 def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
-    sections = _sections(configuration_of(row).prompt)
-    texts = dict(parts.goals)
-    goals = [
-        (path, names, _block(path, texts.get(path, ""))) for path, names in goals_of(row).items()
-    ]
-    user = sections["user"].render(
-        goals=goals,
+    system, template = _sections(configuration_of(row).prompt)
+    user = template.render(
+        goals=_goal_blocks(row, dict(parts.goals)),
         shows_goals=bool(parts.goals),
         paper_title=row["paper_title"],
         paper=parts.paper,
         instruction=row["instruction"].strip(),
         contract=contract_of(row) if track == CONTRACT else "",
         versions=versions_in(row["docker_image"]),
-        heading=HEADINGS[SETTINGS[setting][1]],
+        heading=SETTINGS[setting].other_code,
         missing_parts=missing_parts(row),
         code=[(f"`{name}`", _block(name, text)) for name, text in parts.code],
     )
-    system = {"role": "system", "content": sections["system"].render()}
-    messages = (system, {"role": "user", "content": user.strip()})
+    messages = (
+        {"role": "system", "content": system},
+        {"role": "user", "content": user.strip()},
+    )
     return Prompt(messages, parts.cut, can_be_cut=bool(parts.code or parts.paper))
+
+
+def _goal_blocks(row: DatasetRow, texts: Mapping[str, str]) -> list[tuple[str, list[str], str]]:
+    """Return path, functions to write and code of each goal file."""
+    blocks = []
+    for path, functions in goals_of(row).items():
+        blocks.append((path, functions, _block(path, texts.get(path, ""))))
+    return blocks
 
 
 def _block(name: str, text: str) -> str:
@@ -197,11 +213,7 @@ def _block(name: str, text: str) -> str:
 
 
 @functools.cache
-def _sections(template: str) -> dict[str, Any]:
-    """Return the parts of a template by name: system, user."""
-    system, user = _read(template).removeprefix("# system\n").split("\n# user\n")
-    templates = environment(_HERE)
-    return {
-        "system": templates.from_string(system.strip()),
-        "user": templates.from_string(user.strip()),
-    }
+def _sections(name: str) -> tuple[str, Any]:
+    """Return the text for the system, and the template of the user's message."""
+    system, user = _read(name).removeprefix("# system\n").split("\n# user\n")
+    return system.strip(), environment(_HERE).from_string(user.strip())

@@ -89,8 +89,16 @@ def test_long_prompt_is_cut_by_rule_and_recorded(toy_row: DatasetRow) -> None:
     assert "Sentence 1999." not in text
     assert "[the rest of the paper was left out]" in text
     assert toy_row["instruction"].strip() in text
-    with pytest.raises(InputError, match="toy-scale: request and goal file alone take"):
-        build_prompt(toy_row, paper=paper, max_tokens=100)
+    for options in ({"max_tokens": 100}, {"cuts": 12}):
+        with pytest.raises(InputError, match="toy-scale: request and goal file alone take"):
+            build_prompt(toy_row, paper=paper, **options)
+    assert not build_prompt(toy_row, paper=paper, cuts=11).can_be_cut
+
+
+@pytest.mark.parametrize("names", [{"context_files": ["none.py"]}, {"goal_file": "none.py"}])
+def test_row_that_names_a_missing_file_is_one_line(toy_row: DatasetRow, names: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"toy-scale: its repository has no file 'none[.]py'; load the dataset"):
+        build_prompt({**toy_row, **names})  # type: ignore[typeddict-item]
 
 
 def test_rows_record_prompt_cost_and_parameters(server: Server, toy: Path, tmp_path: Path) -> None:
