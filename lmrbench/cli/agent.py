@@ -102,7 +102,7 @@ def collect(
     from ..generation.collect import add_rows, collect_rows
     from ..generation.workspace import read_marker
 
-    instances = [read_marker(folder)[0] for folder in folders]
+    instances = [read_marker(folder).instance_id for folder in folders]
     configs = rows_by_config(instances, dataset)
     rows = {row["instance_id"]: row for row in itertools.chain.from_iterable(configs.values())}
     answers = collect_rows(folders, rows, model=model, setting=setting, sample=sample)

@@ -11,8 +11,8 @@ from lmrbench_data.loader import read_archive
 from lmrbench_evaluate.predictions.prediction import AnswerKey, check_track
 
 from .answer_log import AnswerLog, model_name
-from .answer_patch import Answer, read_answer
-from .workspace import REPO, read_marker
+from .answer_patch import read_answer
+from .workspace import REPO, Marker, read_marker
 
 
 def collect_rows(
@@ -34,27 +34,35 @@ def collect_rows(
 
     Raises:
         ArgumentError: the model's name is not valid.
-        InputError: a folder is not a workspace, or the dataset does not have its instance.
+        InputError: a folder is not a workspace, or the dataset does not have its row.
         InfraError: git is missing.
     """
     model = model_name(model, "model")
     numbers: Counter[tuple[str, str]] = Counter()
-    made = []
+    collected = []
     for folder in folders:
-        instance, track = read_marker(folder)
-        check_track(track)
-        answer = _answer(folder, rows, instance)
-        key = AnswerKey(instance, model, setting, track, sample + numbers[instance, track])
-        made.append(answer.as_row(key, answer.as_metadata()))
-        numbers[instance, track] += 1
-    return made
+        marker = read_marker(folder)
+        check_track(marker.track)
+        row = _row_of(marker, rows, folder)
+        answer = read_answer(read_archive(row["repo_archive"]), folder / REPO)
+        kind = (marker.instance_id, marker.track)
+        key = AnswerKey(marker.instance_id, model, setting, marker.track, sample + numbers[kind])
+        collected.append(answer.as_row(key, answer.as_metadata()))
+        numbers[kind] += 1
+    return collected
 
 
-def _answer(folder: Path, rows: Mapping[str, DatasetRow], instance: str) -> Answer:
+def _row_of(marker: Marker, rows: Mapping[str, DatasetRow], folder: Path) -> DatasetRow:
+    """Return the row that a workspace was made from."""
+    instance = marker.instance_id
     if instance not in rows:
         problem = f"the dataset has no instance {instance!r}; name the one that it was made from"
         raise InputError(f"{folder}: {problem}")
-    return read_answer(read_archive(rows[instance]["repo_archive"]), folder / REPO)
+    row = rows[instance]
+    if row["row_sha256"] != marker.row_sha256:
+        problem = f"was made from another version of {instance}; name that dataset"
+        raise InputError(f"{folder}: {problem}")
+    return row
 
 
 def add_rows(path: Path, rows: Sequence[dict[str, Any]], *, replace: bool = False) -> int:

@@ -11,15 +11,18 @@ DIR/
 The container of `agent run` has no git, so `repo/` is plain files there, and TASK.md says so.
 """
 
+import contextlib
 import json
 import os
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import read_regular, write_atomically
 from lmrbench_data.base.git import run_git
+from lmrbench_data.base.jsonl import parse_row
 from lmrbench_data.base.proportions import CONTRACT
 from lmrbench_data.base.templates import environment
 from lmrbench_data.dataset.masked import lacks_helpers, other_masked_functions
@@ -29,6 +32,14 @@ from lmrbench_data.tasks.environments import versions_in
 
 TASK, REPO = "TASK.md", "repo"
 _MAX_MARKER_BYTES = 4096
+
+
+class Marker(NamedTuple):
+    """The instance that a workspace was made from."""
+
+    instance_id: str
+    track: str
+    row_sha256: str
 
 
 def with_cpu_budget(row: DatasetRow, cpu_s: int) -> DatasetRow:
@@ -44,16 +55,15 @@ def with_cpu_budget(row: DatasetRow, cpu_s: int) -> DatasetRow:
 
 
 def workspace_files(
-    row: DatasetRow, *, track: str = "paper", has_git: bool = False, has_network: bool = False
+    row: DatasetRow, *, track: str = "paper", has_network: bool = False
 ) -> dict[str, File]:
-    """Return the files of an instance that an agent may see, by path.
+    """Return the files of an instance that an agent may see in a container, by path.
 
     Args:
         track: `paper`, or `contract`: then TASK.md states the contract as well.
-        has_git: whether the repository becomes a git repository; TASK.md says so.
         has_network: whether the agent can reach a network; TASK.md then asks not to use it.
     """
-    task = task_text(row, track, has_git=has_git, has_network=has_network)
+    task = task_text(row, track, has_git=False, has_network=has_network)
     files = {TASK: File(task.encode()), "paper.md": File(row["paper_text"].encode())}
     for name, file in read_archive(row["repo_archive"]).items():
         files[f"{REPO}/{name}"] = file
@@ -76,8 +86,8 @@ def write_workspace(row: DatasetRow, folder: Path, *, track: str = "paper") -> P
         _commit(repo, f"{row['repo_name']}, {configuration_of(row).masked} masked")
         (folder / TASK).write_bytes(task.encode())
         (folder / "paper.md").write_bytes(row["paper_text"].encode())
-        facts = {"instance_id": row["instance_id"], "track": track, "row_sha256": row["row_sha256"]}
-        write_atomically(marker_of(folder), json.dumps(facts) + "\n")
+        marker = Marker(row["instance_id"], track, row["row_sha256"])
+        write_atomically(marker_of(folder), json.dumps(marker._asdict()) + "\n")
     except BaseException:
         shutil.rmtree(made, ignore_errors=True)
         raise
@@ -131,20 +141,19 @@ def missing_parts(row: DatasetRow, folder: str = "") -> str:
 
 
 def marker_of(folder: Path) -> Path:
-    """Return the file beside a workspace that states its instance and track."""
+    """Return the path of a workspace's marker, which stands beside it."""
     path = Path(os.path.abspath(folder))
     return path.with_name(f".{path.name}.lmrbench.json")
 
 
-def read_marker(folder: Path) -> tuple[str, str]:
-    """Return (instance id, track) of a workspace; InputError if the folder is none."""
-    marker = marker_of(folder)
-    try:
-        facts = json.loads(read_regular(marker, _MAX_MARKER_BYTES))
-        instance, track = facts["instance_id"], facts["track"]
-        if isinstance(instance, str) and isinstance(track, str):
-            return instance, track
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        pass
-    problem = f"{marker} is missing or damaged"
-    raise InputError(f"{folder}: no workspace of `lmrbench agent workspace` ({problem})")
+def read_marker(folder: Path) -> Marker:
+    """Read the marker of a workspace; InputError if the folder is not a workspace."""
+    path = marker_of(folder)
+    facts = None
+    with contextlib.suppress(OSError):
+        keys = dict.fromkeys(Marker._fields, str)
+        facts = parse_row(read_regular(path, _MAX_MARKER_BYTES), keys)
+    if facts is None:
+        problem = f"{path} is missing or damaged"
+        raise InputError(f"{folder}: is not a workspace of `lmrbench agent workspace` ({problem})")
+    return Marker(facts["instance_id"], facts["track"], facts["row_sha256"])

@@ -164,18 +164,25 @@ def test_rows_are_collected_by_the_printed_command(toy_row: Any, method_row: Any
     run("collect", "one", "--model", "me", "--replace")
     assert [row["sample"] for row in rows() if "later" in row["model_patch"]] == [2, 0]
     (tmp_path / "none").mkdir()
-    assert "none: no workspace of `lmrbench agent workspace`" in run("collect", "none", "--model", "me", status=1)
+    assert "none: is not a workspace of `lmrbench agent workspace`" in run("collect", "none", "--model", "me", status=1)
     assert "toy-scales" in run("workspace", "toy-scales", "x", status=1)
+
+
+def test_workspace_of_another_version_is_not_compared(toy_row: Any, tmp_path: Path) -> None:
+    """Its repository may differ from the row's, and the patch would undo what the benchmark has changed."""
+    folder = write_workspace(toy_row, tmp_path / "w")
+    with pytest.raises(InputError, match=r"w: was made from another version of toy-scale; name that dataset"):
+        collect({**toy_row, "row_sha256": "0" * 64}, folder)
 
 
 def test_marker_that_is_not_a_regular_file_is_one_line(toy_row: Any, tmp_path: Path) -> None:
     folder = write_workspace(toy_row, tmp_path / "w")
     marker = marker_of(folder)
-    assert read_marker(folder) == ("toy-scale", "paper")
+    assert read_marker(folder) == ("toy-scale", "paper", toy_row["row_sha256"])
     for replace in (lambda: None, lambda: os.mkfifo(marker), lambda: marker.symlink_to("/dev/zero")):
         marker.unlink(missing_ok=True)
         replace()
-        with pytest.raises(InputError, match=r"w: no workspace of `lmrbench agent workspace`"):
+        with pytest.raises(InputError, match=r"w: is not a workspace of `lmrbench agent workspace`"):
             read_marker(folder)
 
 
