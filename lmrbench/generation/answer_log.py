@@ -114,8 +114,11 @@ class AnswerLog(Ledger):
         Raises:
             ArgumentError: they had others; the message names those that differ.
         """
+        earlier = self._requests.get(_base(*names))
+        if earlier is None:
+            return
         changes = []
-        earlier = self._requests.get(_base(*names), request)
+        # Files of earlier versions record no body: none was sent.
         for name, before in {"body": {}, **earlier}.items():
             now = request.get(name)
             if before != now:

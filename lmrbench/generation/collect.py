@@ -78,13 +78,11 @@ def add_rows(path: Path, rows: Sequence[dict[str, Any]], *, replace: bool = Fals
     with AnswerLog.open(path) as log:
         keys = [AnswerKey.of(row).row for row in rows]
         earlier = [key for key in keys if key in log.keys]
-        if not earlier:
-            for row in rows:
-                log.write(row)
-        elif replace:
+        if earlier and not replace:
+            raise ArgumentError("out", f"{path} has {earlier[0]}; replace it, or renumber this one")
+        if earlier:
             log.replace(rows)
         else:
-            first = earlier[0]
-            sample = f"sample {first.sample} of {first.model!r} for {first.instance_id}"
-            raise ArgumentError("out", f"{path} has {sample}; replace it, or renumber this one")
+            for row in rows:
+                log.write(row)
     return len(earlier)

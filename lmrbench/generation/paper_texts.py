@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+from pathlib import Path
 
 from lmrbench_data.base.configurations import configuration_of
 from lmrbench_data.base.errors import ArgumentError, InputError
@@ -18,13 +19,12 @@ FORMS = ("text", "pdf-json", "none")
 def paper_text(row: DatasetRow, form: str, pages: str = "") -> str:
     """Return the paper as text; empty for `none`.
 
-    The text of a PDF is cached, so that a second prompt costs nothing.
-
     Args:
-        pages: of the PDF, such as `1-9`; all by default.
+        form: one of `FORMS`.
+        pages: pages of the PDF, such as `1-9`; all by default.
 
     Raises:
-        ArgumentError: no such form, or pages of a form that has none.
+        ArgumentError: no such form, a PDF of an altered paper, or pages of a form that has none.
         InputError: the PDF is missing, or cannot be read.
     """
     if form not in FORMS:
@@ -41,17 +41,23 @@ def paper_text(row: DatasetRow, form: str, pages: str = "") -> str:
 
 
 def _pdf_text(row: DatasetRow, pages: str) -> str:
-    instance = row["instance_id"]
+    """Return the text of a PDF, from the cache if it was parsed before."""
     store = PaperStore()
     key = paper_key(row)
     sha256 = store.sha256(key)
     if not sha256:
+        instance = row["instance_id"]
         how = f"`lmrbench papers fetch {instance}` or `lmrbench papers add {instance} FILE`"
         raise InputError(f"{instance}: its PDF is missing; run {how}")
-    name = hashlib.sha256(f"{sha256} {PARSER} {pages}".encode()).hexdigest()
-    cached = cache_folder() / "papers" / "parsed" / f"{name}.txt"
+    cached = _cached_path(sha256, pages)
     with contextlib.suppress(OSError, ValueError):
         return cached.read_text(encoding="utf-8")
     text = parse_pdf(store.path(key), pages)
     write_atomically(cached, text)
     return text
+
+
+def _cached_path(sha256: str, pages: str) -> Path:
+    """Return where the text of these pages is cached, as this parser reads them."""
+    name = hashlib.sha256(f"{sha256} {PARSER} {pages}".encode()).hexdigest()
+    return cache_folder() / "papers" / "parsed" / f"{name}.txt"

@@ -125,7 +125,7 @@ class _Sampling:
             for name, value in versions.get(key.instance_id, {}).items():
                 if metadata.get(name, value) != value:
                     what = f"an answer to another version of {key.instance_id}"
-                    raise ArgumentError("out", f"{self.log.path} has {what}; choose another")
+                    raise ArgumentError("out", f"{self.log.path} has {what}; choose another file")
 
     def _extent(self, rows: Sequence[DatasetRow]) -> str:
         """Return how many requests there are, and what these cost at most if there is a price."""

@@ -133,7 +133,7 @@ class _AgentRun:
     def _check_earlier(self) -> None:
         """Check that the rows of the file come from this agent with these settings."""
         if any(key[1:4] != self.names for key in self.log.keys):
-            problem = "holds rows of another model, agent or track; choose another"
+            problem = "holds rows of another model, agent or track; choose another folder"
             raise ArgumentError("out", f"{self.settings.out}: {problem}")
         self.log.check_request(self.names, self.request)
 
