@@ -37,8 +37,11 @@ _RESPONSES = (
     "'reasoning_effort=\"none\"', else choose another model, or codex, which asks for /v1/responses"
 )
 _JSON = "application/json"
+#: What agents may ask for.
+_PATHS = ", ".join(f"/v1{path}" for path in DIALECTS)
 #: Parameters of thinking, which clients choose themselves.
 _EFFORT = ("reasoning", "reasoning_effort", "thinking", "output_config", "verbosity")
+#: Characters of one of them, as JSON, that a row states.
 _MAX_EFFORT = 500
 
 
@@ -75,13 +78,14 @@ class Relay:
         self.fatal = ""
         """The reason why no request of the run will be answered; empty if some may be."""
         self.complaint = ""
-        """The reason why the last request was wrong; empty if there was none."""
+        """The reason why the last wrong request was refused; empty if none was wrong."""
         self._has_answer = False
         self._budget = budget
         self._max_steps = max_steps
         self._max_tokens = endpoint.max_tokens
         self._body = endpoint.body
-        self._limit_number = 0  # of the name of the token limit, among those of a dialect
+        self._limit_number = 0
+        """Index of the name of the token limit among those of a dialect."""
         self._rules = ChatClient(endpoint)
         self._server = Connection(*address_and_key(endpoint.base_url), endpoint.timeout_s)
         self._pending = 0
@@ -142,12 +146,10 @@ class Relay:
         """
         path = path.partition("?")[0].rstrip("/").removeprefix("/v1")
         if (method, path) == ("GET", "/models"):
-            entry = {"id": self.model, "object": "model", "created": 0, "owned_by": "lmrbench"}
-            return _json(200, {"object": "list", "data": [entry]})
+            return _models(self.model)
         dialect = DIALECTS.get(path)
         if method != "POST" or dialect is None:
-            paths = ", ".join(f"/v1{path}" for path in DIALECTS)
-            return _refusal(404, f"only GET /v1/models and POST to {paths} are relayed")
+            return _refusal(404, f"only GET /v1/models and POST to {_PATHS} are relayed")
         try:
             request = dialect.read(body, self.model)
         except NotAllowedError as error:
@@ -262,32 +264,32 @@ class Relay:
         return dialect.fit({**sent, self._limit_name(dialect): limit}, limit)
 
     async def _refuse(self, dialect: Dialect, reply: Reply) -> HttpAnswer:
-        """Return what the agent is told of a refusal."""
+        """Note a refusal, and return what the agent is told of it."""
         if not reply.status:
             return self._miss(502, f"the server does not answer ({reply.problem})")
         cause = self._rules.cause(reply)
-        failure = self._rules.failure(reply, cause)
-        reason = str(failure)
-        if dialect is CHAT and "/responses" in reply.refusal.text:
-            reason = f"{self._rules.clean(reply.refusal.message)} ({_RESPONSES})"
-        if not isinstance(failure, RequestError) and await self._is_refused_for_good(dialect):
-            self.fatal = reason
-        elif cause is None:
+        ends_run = self._concerns_all(reply) and await self._is_refused_for_good(dialect)
+        if cause is None and not ends_run:
             retry_after = one_line(reply.response.headers.get("Retry-After", ""))[:40]
             return self._miss(reply.status, self._reason(reply), retry_after)
         self.failure = ""
-        self.complaint = reason
-        if cause is Cause.LENGTH:
-            return _refusal(400, dialect.too_long, "context_length_exceeded")
-        if cause is Cause.FILTER:
-            return _refusal(400, "A content filter refused this request.", "content_filter")
-        return _refusal(reply.status, f"The server refused this request ({reply.status}).")
+        self.complaint = str(self._rules.failure(reply, cause))
+        if dialect is CHAT and "/responses" in reply.refusal.text:
+            self.complaint = f"{self._rules.clean(reply.refusal.message)} ({_RESPONSES})"
+        if ends_run:
+            self.fatal = self.complaint
+        return _shown_refusal(dialect, cause, reply.status)
+
+    def _concerns_all(self, reply: Reply) -> bool:
+        """Return whether a refusal says that all requests of the run are refused."""
+        failure = self._rules.failure(reply, self._rules.cause(reply))
+        return not isinstance(failure, RequestError)
 
     def _reason(self, reply: Reply) -> str:
         return f"the server says {self._rules.clean(reply.problem)}"
 
     async def _is_refused_for_good(self, dialect: Dialect) -> bool:
-        """Ask what no agent wrote.
+        """Return whether the server also refuses a request that no agent wrote.
 
         A firewall, or words of the agent that an error repeats, must not end the run.
         """
@@ -295,10 +297,7 @@ class Relay:
         reply = await self._server.send(self._with_limit(dialect, request), dialect.form)
         if reply.is_billed:
             self._budget.add(reply.tokens)
-        if not (reply.status and reply.problem):
-            return False
-        failure = self._rules.failure(reply, self._rules.cause(reply))
-        return not isinstance(failure, RequestError)
+        return bool(reply.status and reply.problem) and self._concerns_all(reply)
 
     def _miss(self, status: int, reason: str, retry_after: str = "") -> HttpAnswer:
         """Note that a request has no answer."""
@@ -308,15 +307,35 @@ class Relay:
 
     def _take(self, dialect: Dialect, reply: Reply, request: Request) -> HttpAnswer:
         """Return an answer, which may be a stream that breaks off."""
-        name = self._limit_name(dialect)
-        if reply.tokens and self._rules.is_limit_ignored(reply.tokens, name, request.get(name)):
-            self._limit_number = 1
+        self._check_limit(dialect, reply, request)
         if reply.break_off:
             return self._miss(502, f"the answer broke off: {self._rules.clean(reply.break_off)}")
         self.failure = ""
         self._has_answer = True
         kind = one_line(reply.response.headers.get("Content-Type") or _JSON)[:100]
         return HttpAnswer(200, reply.response.content, kind)
+
+    def _check_limit(self, dialect: Dialect, reply: Reply, request: Request) -> None:
+        """Send the token limit by its older name from now on, if the server ignored it."""
+        name = self._limit_name(dialect)
+        limit = request.get(name)
+        if reply.tokens and self._rules.is_limit_ignored(reply.tokens, name, limit):
+            self._limit_number = 1
+
+
+def _models(model: str) -> HttpAnswer:
+    """Return the list of models: the one that is relayed."""
+    entry = {"id": model, "object": "model", "created": 0, "owned_by": "lmrbench"}
+    return _json(200, {"object": "list", "data": [entry]})
+
+
+def _shown_refusal(dialect: Dialect, cause: Cause | None, status: int) -> HttpAnswer:
+    """Return what the agent is told of a refusal, without the server's words."""
+    if cause is Cause.LENGTH:
+        return _refusal(400, dialect.too_long, "context_length_exceeded")
+    if cause is Cause.FILTER:
+        return _refusal(400, "A content filter refused this request.", "content_filter")
+    return _refusal(status, f"The server refused this request ({status}).")
 
 
 def _refusal(status: int, message: str, code: str = "relay") -> HttpAnswer:

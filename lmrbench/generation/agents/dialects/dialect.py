@@ -4,7 +4,7 @@ Each dialect, a way of asking a model, has one table of what may be asked in it.
 """
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,8 +83,8 @@ FORM = "the body must be a JSON object with model and messages, valid Unicode an
 
 def _parse(body: bytes) -> Request:
     if len(body) > MAX_REQUEST_BYTES or body.count(b"{") + body.count(b"[") > _MAX_CONTAINERS:
-        most = f"{MAX_REQUEST_BYTES >> 20} MiB"
-        raise NotAllowedError(f"a request may have at most {most}, lists and objects")
+        most = f"{MAX_REQUEST_BYTES >> 20} MiB and {_MAX_CONTAINERS:,} lists and objects"
+        raise NotAllowedError(f"a request may have at most {most}")
     try:
         request = json.loads(body)
         # Half a surrogate pair, NaN and Infinity cannot be sent.
@@ -98,14 +98,14 @@ def _parse(body: bytes) -> Request:
 
 # --- checks that dialects share -----------------------------------------------------------------
 
-#: Kinds of content that a text replaces: refused, they would stay in the history of a session.
+#: Kinds of content that a text replaces: if refused, they would stay in a session's history.
 _REPLACED = ("image", "document", "input_image", "input_file")
 
 
-def kind_of(value: Any, kinds: Collection[str | None], what: str) -> str | None:
-    """Return the type of an object; NotAllowedError for another type."""
-    kind = value.get("type") if isinstance(value, dict) else value
-    if isinstance(value, dict) and (kind is None or isinstance(kind, str)) and kind in kinds:
+def kind_of(value: Any, kinds: Sequence[str | None], what: str) -> str | None:
+    """Return the type of an object; NotAllowedError unless it is one of these."""
+    kind: str | None = value.get("type") if isinstance(value, dict) else value
+    if isinstance(value, dict) and kind in kinds:
         return kind
     raise NotAllowedError(f"{what} of the kind {str(kind)[:60]!r} is not relayed")
 
@@ -119,7 +119,7 @@ def objects(value: Any) -> list[Any]:
     return value
 
 
-def text_parts(content: Any, kinds: Collection[str], text_kind: str) -> Any:
+def text_parts(content: Any, kinds: Sequence[str], text_kind: str) -> Any:
     """Return content with a text of this kind in place of each image or file.
 
     Raises:
