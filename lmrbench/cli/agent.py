@@ -61,8 +61,9 @@ def run(settings: AgentSettings, as_json: Json = False) -> None:
 
     Example: lmrbench agent run --agent mini-swe-agent --model gpt-5 --out runs/mini
     """
+    from lmrbench_evaluate.runs.folder import PREDICTIONS
+
     from ..api import models
-    from ..generation.agents.agent_runs import PREDICTIONS
 
     answers = settings.out / PREDICTIONS
     kept = partial(kept_in, answers, "rows")

@@ -21,6 +21,8 @@ from lmrbench_evaluate.runs.folder import PREDICTIONS, RunFolder
 
 Names = tuple[str, str, str]
 """The model, setting and track of answers."""
+Missing = tuple[DatasetRow, AnswerKey]
+"""An answer that a file lacks."""
 
 
 @dataclass
@@ -97,9 +99,7 @@ class AnswerLog(Ledger):
         """The number of rows whose cost is unknown."""
         return sum(spent.unknown for spent in self.spent.values())
 
-    def missing(
-        self, rows: Sequence[DatasetRow], samples: int, names: Names
-    ) -> list[tuple[DatasetRow, AnswerKey]]:
+    def missing(self, rows: Sequence[DatasetRow], samples: int, names: Names) -> list[Missing]:
         """Return the answers that the file lacks: the first samples of all instances first."""
         missing = []
         for sample, row in itertools.product(range(samples), rows):

@@ -30,7 +30,7 @@ from lmrbench_evaluate.rebuild.patch import IMPORTED, MAX_PATCHED_DEPTH, is_cach
 MAX_CHANGED_BYTES = 32 * 2**20
 #: Limit of files and folders to read; the box of an agent holds no more.
 MAX_ENTRIES = 20_000
-#: Number of left-out files that are named.
+#: Number of left-out entries that a row names.
 MAX_NAMED = 20
 _ATTRIBUTES = ".gitattributes"
 _KINDS = {stat.S_IFLNK: "a symbolic link", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
@@ -78,11 +78,17 @@ class LeftFiles:
         for name, file in self.before.items():
             if name in self.files:
                 continue
-            is_left_out = name in self.left_out or _is_below(name, self.left_out)
+            is_left_out = name in self.left_out or is_below(name, self.left_out)
             if is_left_out or _is_fixed(name, file):
                 self.files[name] = file
-        names = [name for name in sorted(self.files) if not _is_below(name, self.files)]
+        # A file that is kept replaces a folder that the agent made in its place.
+        names = [name for name in sorted(self.files) if not is_below(name, self.files)]
         self.files = {name: self.files[name] for name in names}
+
+    def notes(self) -> tuple[str, ...]:
+        """Return the first entries that are left out, with the reasons, for a row."""
+        named = sorted(self.left_out.items())[:MAX_NAMED]
+        return tuple(f"{one_line(name)[:100]} ({reason})" for name, reason in named)
 
     def _note(self, error: OSError) -> None:
         """Note a folder that cannot be read."""
@@ -152,6 +158,7 @@ def read_folder(
 
 
 def _name_problem(name: str) -> str:
+    """Return why no patch can have this name; empty if it can."""
     try:
         check_path(name)
     except (LoadError, UnicodeError):
@@ -184,7 +191,7 @@ def _obstacle(name: str, facts: os.stat_result, *, is_new: bool) -> str:
     return ""
 
 
-def _is_below(name: str, others: Mapping[str, object]) -> bool:
+def is_below(name: str, others: Mapping[str, object]) -> bool:
     """Return whether one of the others is a folder above."""
     return any(str(parent) in others for parent in PurePosixPath(name).parents)
 
@@ -202,7 +209,7 @@ class Answer(NamedTuple):
 
     patch: str = ""
     left_out: tuple[str, ...] = ()
-    """The files that are not part of it, each with the reason."""
+    """The first `MAX_NAMED` entries that are not part of it, each with the reason."""
     problem: str = ""
     """The reason for a missing patch of an agent that ran."""
 
@@ -244,9 +251,8 @@ def read_answer(before: Files, folder: Path, left_out: Mapping[str, str] | None 
         return Answer(problem=one_line(error))
     except GitError as error:
         return Answer(problem=f"git cannot compare the changes ({error})")
-    lines = [f"{one_line(name)[:100]} ({why})" for name, why in sorted(left.left_out.items())]
     problem = too_large("model_patch", patch)
-    return Answer("" if problem else patch, tuple(lines[:MAX_NAMED]), problem)
+    return Answer("" if problem else patch, left.notes(), problem)
 
 
 def _diff(left: LeftFiles, place: Path) -> str:

@@ -38,17 +38,17 @@ def collect_rows(
         InfraError: git is missing.
     """
     model = model_name(model, "model")
-    numbers: Counter[tuple[str, str]] = Counter()
+    numbers: Counter[Marker] = Counter()
     collected = []
     for folder in folders:
         marker = read_marker(folder)
         check_track(marker.track)
         row = _row_of(marker, rows, folder)
         answer = read_answer(read_archive(row["repo_archive"]), folder / REPO)
-        kind = (marker.instance_id, marker.track)
-        key = AnswerKey(marker.instance_id, model, setting, marker.track, sample + numbers[kind])
+        number = sample + numbers[marker]
+        key = AnswerKey(marker.instance_id, model, setting, marker.track, number)
         collected.append(answer.as_row(key, answer.as_metadata()))
-        numbers[kind] += 1
+        numbers[marker] += 1
     return collected
 
 

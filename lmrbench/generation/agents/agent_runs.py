@@ -20,11 +20,12 @@ from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.chat.server import address_and_key
 from lmrbench_data.dataset.rows import DatasetRow, check_contracts, choose_rows
 from lmrbench_data.loader import read_archive
-from lmrbench_evaluate.predictions.prediction import AGENT_PREFIX, AnswerKey
+from lmrbench_evaluate.predictions.prediction import AGENT_PREFIX
+from lmrbench_evaluate.runs.folder import PREDICTIONS
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.zygote import WORK
 
-from ..answer_log import AnswerLog, AnswerSummary, model_name
+from ..answer_log import AnswerLog, AnswerSummary, Missing, model_name
 from ..settings import AgentSettings
 from ..workspace import TASK, with_cpu_budget, workspace_files
 from .base import TIME_LIMIT, Agent, Job
@@ -34,7 +35,6 @@ from .installed import PROGRAMS, InstalledAgent
 from .leftovers import take_leftovers
 from .relay import Relay, RunEndedError
 
-PREDICTIONS = "predictions.jsonl"
 TRAJECTORIES = "trajectories"
 #: The folder among the records of an agent for the files that the agent left itself.
 RECORDS = "agent"
@@ -76,7 +76,7 @@ def run_agent(
     """Run an agent on the instances whose rows `out`/predictions.jsonl lacks, and add these.
 
     Args:
-        rows: those of the dataset.
+        rows: the rows of the dataset.
         progress: receives each row; the label is `done`, `unchanged` or `error`.
 
     Raises:
@@ -114,21 +114,25 @@ class _AgentRun:
         self._failures = Failures()
 
     def run(self, rows: Sequence[DatasetRow], progress: Progress) -> AgentSummary:
-        """Make the missing rows, several at a time; only this thread writes."""
+        """Make the missing rows."""
         self._check_earlier()
         tags = sorted({row["docker_image"] for row in rows})
         self._images = {tag: self.agent.image(self.sandbox, tag) for tag in tags}
-        jobs = self.log.missing(rows, self.settings.samples, self.names)
-        self.summary.kept = self.settings.samples * len(rows) - len(jobs)
-        progress.start(len(jobs))
-        workers = self.settings.workers
-        done = run_jobs(jobs, self._answer, workers, stop=self._call_off, go_on=self._may_start)
-        with contextlib.closing(done):
-            for (_, key), future in done:
-                progress.step(self._take(future, f"{key.instance_id}, sample {key.sample}"))
+        missing = self.log.missing(rows, self.settings.samples, self.names)
+        self.summary.kept = self.settings.samples * len(rows) - len(missing)
+        progress.start(len(missing))
+        self._make(missing, progress)
         self.summary.close(self.budget)
         self.summary.unknown_costs = self.log.unknown_costs
         return self.summary
+
+    def _make(self, missing: Sequence[Missing], progress: Progress) -> None:
+        """Make several rows at a time; only this thread writes them."""
+        workers = self.settings.workers
+        done = run_jobs(missing, self._answer, workers, stop=self._call_off, go_on=self._may_start)
+        with contextlib.closing(done):
+            for (_, key), future in done:
+                progress.step(self._take(future, f"{key.instance_id}, sample {key.sample}"))
 
     def _check_earlier(self) -> None:
         """Check that the rows of the file come from this agent with these settings."""
@@ -168,9 +172,9 @@ class _AgentRun:
             summary.stopped = f"{GIVE_UP_AFTER} tries in a row failed ({error})"
         _log.info("%s: %s", label, error)
 
-    def _answer(self, job: tuple[DatasetRow, AnswerKey]) -> dict[str, Any]:
+    def _answer(self, missing: Missing) -> dict[str, Any]:
         """Have the agent work on an instance; return its row, InfraError if it has no answer."""
-        row, key = job
+        row, key = missing
         started = time.monotonic()
         records = _new_folder(self.settings.out / TRAJECTORIES / f"{key.instance_id}-{key.sample}")
         relay = Relay(self._endpoint, self.budget, self.settings.max_steps)
@@ -208,16 +212,16 @@ class _AgentRun:
         deadline = time.monotonic() + self.settings.timeout_s
         return Job(box, relay, task, records, self.settings.max_steps, deadline)
 
-    def _work(self, work: Job, meter: CpuMeter) -> str:
+    def _work(self, job: Job, meter: CpuMeter) -> str:
         """Have the agent work in a box; return how it ended.
 
         Raises:
             InfraError: what the agent leaves is not an answer of the model.
         """
-        relay = work.relay
+        relay = job.relay
         with meter.running():
-            ending = self.agent.work(work)
-            work.box.stop()
+            ending = self.agent.work(job)
+            job.box.stop()
         relay.close()
         if self._called_off.is_set():
             raise InfraError("called off")

@@ -12,7 +12,7 @@ import tarfile
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,11 +28,12 @@ from lmrbench_evaluate.sandbox.docker_client import (
 )
 from lmrbench_evaluate.sandbox.zygote import WORK
 
+from ..answer_patch import MAX_ENTRIES, is_below
+
 AGENT = "/agent"
 #: An agent runs more than one function: tests, libraries and its own tools.
 MEMORY_MB = 4096
 DISK_MB = 256
-FILES = 20_000
 #: More than fits into the work folder: only sparse files exceed it.
 SNAPSHOT_BYTES = 2 * DISK_MB * 2**20
 #: The first process: it ends the container if nothing else does, and reaps orphans.
@@ -106,8 +107,8 @@ class Box:
         """Run a command until it ends or the box is stopped. It continues after its time limit.
 
         Args:
-            output_bytes: limit of the output.
-            stdout: receives standard output as it arrives, up to `output_bytes`.
+            output_bytes: number of bytes of each stream to keep, or of both if they are mixed.
+            stdout: receives standard output as it arrives; else it is mixed with standard error.
 
         Returns:
             Both streams, or standard error alone; and the exit status, None if the command still
@@ -120,9 +121,8 @@ class Box:
             connection.shutdown(socket.SHUT_WR)
             self._streams.append(connection)
             deadline = time.monotonic() + (0 if self.is_stopped else time_s)
-            for is_stdout, data in StreamReader(connection).pieces(deadline):
-                stream = stdout if stdout and is_stdout else output
-                stream.write(data[: output_bytes - stream.tell()])
+            pieces = StreamReader(connection).pieces(deadline)
+            _write_pieces(pieces, stdout or output, output, output_bytes)
             return output.getvalue(), self._exit_status(identity)
         return output.getvalue(), None
 
@@ -214,12 +214,21 @@ class Box:
         return False
 
 
+def _write_pieces(
+    pieces: Iterable[tuple[bool, bytes]], stdout: BinaryIO, stderr: BinaryIO, most: int
+) -> None:
+    """Write pieces of two streams to their files, which get this many bytes at most."""
+    for is_stdout, data in pieces:
+        file = stdout if is_stdout else stderr
+        file.write(data[: most - file.tell()])
+
+
 @contextlib.contextmanager
 def open_box(sandbox: DockerSandbox, image: str, time_s: float) -> Iterator[Box]:
     """Run a box on an image; it is always removed at the end."""
     limits = Limits(time_s=time_s, memory_mb=MEMORY_MB, disk_mb=DISK_MB)
     options = tmpfs_options(limits)
-    work = _memory(WORK, f"{options},nr_inodes={FILES}".removeprefix("rw,"))
+    work = _memory(WORK, f"{options},nr_inodes={MAX_ENTRIES}".removeprefix("rw,"))
     agent = _memory(AGENT, "nosuid,nodev,size=64m,mode=755")
     host = {"tmpfs": {"/tmp": f"{options},exec"}, "mounts": [work, agent]}
     command = ["python", "-I", "-c", _INIT, str(time_s + _GRACE_S)]
@@ -241,13 +250,13 @@ class CpuMeter:
     """The CPU time that all processes of a box have used, in seconds.
 
     Args:
-        is_called_off: whether the agent's work is in vain; then the box is stopped, too.
+        is_futile: whether the agent works in vain; then the box is stopped, too.
     """
 
-    def __init__(self, box: Box, budget_s: float | None, is_called_off: Callable[[], Any]) -> None:
+    def __init__(self, box: Box, budget_s: float | None, is_futile: Callable[[], Any]) -> None:
         self._box = box
         self._budget_s = budget_s
-        self._is_called_off = is_called_off
+        self._is_futile = is_futile
         self._ended = threading.Event()
         self.used_s = 0.0
         self.is_over = False
@@ -269,7 +278,7 @@ class CpuMeter:
         while not self._ended.wait(INTERVAL_S):
             self._measure()
             self.is_over = self._budget_s is not None and self.used_s > self._budget_s
-            if self.is_over or self._is_called_off():
+            if self.is_over or self._is_futile():
                 with contextlib.suppress(InfraError):  # it is tried again
                     self._box.stop(or_kill=True)
 
@@ -307,15 +316,16 @@ def _extract(tar: tarfile.TarFile, folder: Path) -> dict[str, str]:
     """Extract regular files and folders; return the entries that are left out, with reasons."""
     left_out: dict[str, str] = {}
     for number, member in enumerate(tar):
-        if number > 2 * FILES:  # a file can have many names
-            raise OverflowError(f"more than {FILES:,} files and folders")
+        if number > 2 * MAX_ENTRIES:  # a file can have many names
+            raise OverflowError(f"more than {MAX_ENTRIES:,} files and folders")
         # All names begin with that of the work folder.
         member.name = member.name.partition("/")[2]
         member.linkname = member.linkname.partition("/")[2]
-        if member.name and not left_out.keys() & set(map(str, Path(member.name).parents)):
-            reason = _extract_member(tar, member, folder)
-            if reason:
-                left_out[member.name] = reason
+        if not member.name or is_below(member.name, left_out):
+            continue
+        reason = _extract_member(tar, member, folder)
+        if reason:
+            left_out[member.name] = reason
     return left_out
 
 
