@@ -102,14 +102,11 @@ class LeftFiles:
         self._entries += 1
         if self._entries > MAX_ENTRIES:
             raise TooMuchError(f"more than {MAX_ENTRIES:,} files and folders")
-        path = self.folder / name
         try:
-            facts = path.lstat()
+            facts = (self.folder / name).lstat()
             reason = _obstacle(name, facts, is_new=name not in self.before)
             if not reason and stat.S_ISREG(facts.st_mode):
-                self._check_size(facts.st_size)
-                data = read_regular(path, MAX_CHANGED_BYTES)
-                reason = self._take(name, File(data, bool(facts.st_mode & stat.S_IXUSR)))
+                reason = self._read_file(name, facts)
         except OSError as error:
             reason = str(error.strerror)
         if reason:
@@ -117,12 +114,12 @@ class LeftFiles:
             return False
         return stat.S_ISDIR(facts.st_mode)
 
-    def _check_size(self, size: int) -> None:
-        if self._changed_bytes + size > MAX_CHANGED_BYTES:
-            raise TooMuchError(f"the changed files hold more than {MAX_CHANGED_BYTES >> 20} MB")
-
-    def _take(self, name: str, file: File) -> str:
+    def _read_file(self, name: str, facts: os.stat_result) -> str:
         """Take a file into the answer, or return why it cannot be part of one."""
+        if self._changed_bytes + facts.st_size > MAX_CHANGED_BYTES:
+            raise TooMuchError(f"the changed files hold more than {MAX_CHANGED_BYTES >> 20} MB")
+        data = read_regular(self.folder / name, MAX_CHANGED_BYTES)
+        file = File(data, bool(facts.st_mode & stat.S_IXUSR))
         if file != self.before.get(name):
             if PurePosixPath(name).name == _ATTRIBUTES:
                 return "settings of git are not part of an answer"

@@ -30,7 +30,7 @@ from lmrbench_data.dataset.rows import DatasetRow, contract_of
 from lmrbench_data.loader import File, read_archive, unpack
 from lmrbench_data.tasks.environments import versions_in
 
-TASK, REPO = "TASK.md", "repo"
+TASK, PAPER, REPO = "TASK.md", "paper.md", "repo"
 _MAX_MARKER_BYTES = 4096
 
 
@@ -64,7 +64,7 @@ def workspace_files(
         has_network: whether the agent can reach a network; TASK.md then asks not to use it.
     """
     task = task_text(row, track, has_git=False, has_network=has_network)
-    files = {TASK: File(task.encode()), "paper.md": File(row["paper_text"].encode())}
+    files = {TASK: File(task.encode()), PAPER: File(row["paper_text"].encode())}
     for name, file in read_archive(row["repo_archive"]).items():
         files[f"{REPO}/{name}"] = file
     return files
@@ -79,19 +79,24 @@ def write_workspace(row: DatasetRow, folder: Path, *, track: str = "paper") -> P
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: is not an empty folder; name a new one, or remove it")
-    task = task_text(row, track, has_git=True)
-    made = folder / REPO if folder.exists() else folder
+    new = folder / REPO if folder.exists() else folder
     try:
-        repo = unpack(row, folder / REPO)
-        _commit(repo, f"{row['repo_name']}, {configuration_of(row).masked} masked")
-        (folder / TASK).write_bytes(task.encode())
-        (folder / "paper.md").write_bytes(row["paper_text"].encode())
-        marker = Marker(row["instance_id"], track, row["row_sha256"])
-        write_atomically(marker_of(folder), json.dumps(marker._asdict()) + "\n")
+        _fill(row, folder, track)
     except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(new, ignore_errors=True)
         raise
     return folder
+
+
+def _fill(row: DatasetRow, folder: Path, track: str) -> None:
+    """Write the contents of a workspace, and its marker last."""
+    task = task_text(row, track, has_git=True)
+    repo = unpack(row, folder / REPO)
+    _commit(repo, f"{row['repo_name']}, {configuration_of(row).masked} masked")
+    (folder / TASK).write_bytes(task.encode())
+    (folder / PAPER).write_bytes(row["paper_text"].encode())
+    marker = Marker(row["instance_id"], track, row["row_sha256"])
+    write_atomically(marker_of(folder), json.dumps(marker._asdict()) + "\n")
 
 
 def _commit(repo: Path, message: str) -> None:

@@ -27,7 +27,7 @@ class Job:
     task: str
     """The text of its TASK.md."""
     trajectory: Path
-    """A folder on this machine for the records of the agent."""
+    """The folder on this machine for the agent's records and its output.log."""
     max_steps: int | None
     deadline: float
     """In `time.monotonic()`."""
@@ -62,10 +62,13 @@ class Job:
         log = self.trajectory / "output.log"
         log.write_bytes(output)
         if status and not self.relay.was_asked:
-            last = output.decode("utf-8", "replace").strip().rpartition("\n")[2]
-            reason = f"exit {status}: {one_line(last)[:300]}"
+            reason = f"exit {status}: {_last_line(output)}"
             raise InfraError(f"{name} did not start ({reason}); see {log}")
         return status
+
+
+def _last_line(output: bytes) -> str:
+    return one_line(output.decode("utf-8", "replace").strip().rpartition("\n")[2])[:300]
 
 
 class Agent(Protocol):

@@ -49,7 +49,7 @@ def read_session(folder: Path) -> Messages:
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """Yield the JSON objects of a file; the line at which an agent was killed is none."""
+    """Yield the JSON objects of a file, without a line that the end of an agent cut short."""
     try:
         data = read_regular(path, MAX_BYTES)
     except OSError:
@@ -166,8 +166,9 @@ def _of_openhands(event: Record) -> Messages:
     elif kind == "ObservationEvent":
         yield _result(get(event, "observation", "content"), call)
     elif event["source"] == "agent" and isinstance(action, dict):  # no tool understood others
-        calls = [_call(call, event.get("tool_name") or action.get("kind"), action)]
-        yield _message("assistant", event.get("thought"), calls, event.get("reasoning_content"))
+        name = event.get("tool_name") or action.get("kind")
+        reasoning = event.get("reasoning_content")
+        yield _message("assistant", event.get("thought"), [_call(call, name, action)], reasoning)
 
 
 def _of_codex(item: Any) -> Messages:
@@ -178,14 +179,18 @@ def _of_codex(item: Any) -> Messages:
     elif kind == "reasoning":
         yield _message("assistant", reasoning=item.get("text"))
     elif kind == "command_execution":
-        identity = item.get("id")
         command = {"command": _inner_command(str(item.get("command")))}
-        yield _message("assistant", calls=[_call(identity, "shell", command)])
-        yield _result(item.get("aggregated_output"), identity)
+        yield from _codex_action(item, "shell", command, item.get("aggregated_output"))
     elif kind == "file_change":
         changes = {"changes": item.get("changes")}
-        yield _message("assistant", calls=[_call(item.get("id"), "apply_patch", changes)])
-        yield _result(item.get("status"), item.get("id"))
+        yield from _codex_action(item, "apply_patch", changes, item.get("status"))
+
+
+def _codex_action(item: Record, tool: str, arguments: Message, result: Any) -> Messages:
+    """Yield the call of a tool and its result, which Codex records as one item."""
+    identity = item.get("id")
+    yield _message("assistant", calls=[_call(identity, tool, arguments)])
+    yield _result(result, identity)
 
 
 def _inner_command(command: str) -> str:
@@ -204,12 +209,13 @@ def _of_claude(record: Record) -> Messages:
     if get(message, "model") == "<synthetic>":  # its own words about an error
         return
     content = get(message, "content")
-    blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    blocks = content if isinstance(content, list) else []
     results = [block for block in blocks if get(block, "type") == "tool_result"]
     for block in results:
         yield _result(block.get("content"), block.get("tool_use_id"))
     if not results:
-        part = _message(str(record["type"]), blocks, _claude_calls(blocks), _thoughts(blocks))
+        role = str(record["type"])
+        part = _message(role, content, _claude_calls(blocks), _thoughts(blocks))
         yield {**part, "id": get(message, "id")}
 
 

@@ -49,8 +49,11 @@ def _message(message: Any) -> Request:
     parts = _check_parts(content)
     if parts:
         content = [{"type": "text", "text": str(part.get("text"))} for part in parts]
-    names = [name for name in ("name", "tool_call_id") if message.get(name) is not None]
-    return {"role": message["role"], "content": content, **{name: message[name] for name in names}}
+    sent = {"role": message["role"], "content": content}
+    for name in ("name", "tool_call_id"):
+        if message.get(name) is not None:
+            sent[name] = message[name]
+    return sent
 
 
 def _assistant_message(message: Request) -> Request:
