@@ -69,7 +69,8 @@ class LeftFiles:
             entered = []
             for part in sorted([*folders, *files]):
                 name = str(above / part)
-                if not is_passed_over(name) and self._read_entry(name):
+                # Caches and git's own files are left out without a note.
+                if not is_cache(name) and self._read_entry(name):
                     entered.append(part)
             folders[:] = entered
 
@@ -130,11 +131,6 @@ class LeftFiles:
         return ""
 
 
-def is_passed_over(name: str) -> bool:
-    """Return whether an entry is left out without a note: git's own files, and caches."""
-    return ".git" in PurePosixPath(name).parts or is_cache(name)
-
-
 def read_folder(
     before: Files, folder: Path, left_out: Mapping[str, str] | None = None
 ) -> LeftFiles:
@@ -169,7 +165,7 @@ def _name_problem(name: str) -> str:
 
 def _is_fixed(name: str, file: File) -> bool:
     """Return whether no answer can remove a file of the masked repository."""
-    if is_passed_over(name) or PurePosixPath(name).name == _ATTRIBUTES:
+    if is_cache(name) or PurePosixPath(name).name == _ATTRIBUTES:
         return True
     return not is_text(file.data)
 

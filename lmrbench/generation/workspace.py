@@ -43,7 +43,7 @@ class Marker(NamedTuple):
 
 
 def with_cpu_budget(row: DatasetRow, cpu_s: int) -> DatasetRow:
-    """Return a row whose instruction states these CPU seconds in place of the row's budget."""
+    """Return a row whose instruction states this CPU budget in place of its own, if any."""
     instruction = row["instruction"]
     budget = f"may take {row.get('cpu_budget_s')} seconds of CPU time."
     new_budget = f"may take {cpu_s} seconds of CPU time."

@@ -51,8 +51,8 @@ class AgentImage(Environment):
         """Return the build context, with the task's image in its Dockerfile."""
         files = read_tree(self.folder)
         dockerfile = files["Dockerfile"].data.decode()
-        named = dockerfile.replace("ARG ENVIRONMENT\n", f"ARG ENVIRONMENT={self.base}\n", 1)
-        return tar_bytes({**files, "Dockerfile": File(named.encode(), False)})
+        dockerfile = dockerfile.replace("ARG ENVIRONMENT\n", f"ARG ENVIRONMENT={self.base}\n", 1)
+        return tar_bytes({**files, "Dockerfile": File(dockerfile.encode(), False)})
 
 
 def agent_image(agent: str, base: str) -> AgentImage:

@@ -1,8 +1,8 @@
 """The container that an agent works in: no network, a limited work folder, nothing from the host.
 
-Both folders are volumes in memory: the daemon reads and writes them, so no program inside takes
-part. An agent that is done or over a limit is frozen; one over its CPU budget that forks too fast
-for that is killed, and its files are lost.
+Its work folder and the folder `AGENT` are volumes in memory: the daemon reads and writes them, so
+no program inside takes part. An agent that is done or over a limit is frozen; one over its CPU
+budget that forks too fast for that is killed, and its files are lost.
 """
 
 import contextlib
@@ -30,6 +30,7 @@ from lmrbench_evaluate.sandbox.zygote import WORK
 
 from ..answer_patch import MAX_ENTRIES, is_below
 
+#: The folder for the files that run an agent.
 AGENT = "/agent"
 #: An agent runs more than one function: tests, libraries and its own tools.
 MEMORY_MB = 4096
@@ -59,21 +60,21 @@ _KINDS = {tarfile.SYMTYPE: "a symbolic link", tarfile.FIFOTYPE: "a named pipe"}
 
 
 class Box:
-    """A running container; made by `open_box`, or in another process from the id of an open one."""
+    """A running container, as `open_box` makes it."""
 
     def __init__(self, api: Any, container: str) -> None:
         self._api = api
-        self.container = container
+        self._container = container
         self.is_stopped = False
         self._is_killed = False
         self._stopping = threading.Lock()
         self._streams: list[socket.socket] = []
 
     def put(self, folder: str, files: Mapping[str, File], *, owner: int = 65534) -> None:
-        """Write files into a folder of the box. The agent can only read those of owner 0."""
+        """Write files into a folder of the box; the agent cannot change those of owner 0."""
         data = _owned_tar(files, owner)
         with engine_errors("copying into the container"):
-            self._api.put_archive(self.container, folder, data)
+            self._api.put_archive(self._container, folder, data)
 
     def start(
         self,
@@ -85,7 +86,7 @@ class Box:
         """Start a command in the work folder; return its id and a connection to its streams."""
         with engine_errors("starting a command in the container"):
             made = self._api.exec_create(
-                self.container,
+                self._container,
                 list(command),
                 stdin=True,
                 user=user,
@@ -141,7 +142,7 @@ class Box:
             InfraError: the engine does not say.
         """
         with engine_errors("measuring the container's CPU time"):
-            return cpu_seconds(self._api, self.container)
+            return cpu_seconds(self._api, self._container)
 
     def stop(self, *, or_kill: bool = False) -> None:
         """Freeze all processes and end the commands.
@@ -159,15 +160,15 @@ class Box:
                 return
             for _ in range(_FREEZE_TRIES):
                 with contextlib.suppress(docker.errors.APIError):
-                    self._api.pause(self.container)
+                    self._api.pause(self._container)
                     break
             else:
                 if or_kill:
                     with contextlib.suppress(docker.errors.APIError):  # it has ended
-                        self._api.kill(self.container)
+                        self._api.kill(self._container)
                     self._is_killed = True
                 # Fails if it was removed, which is not the agent's doing.
-                self._api.inspect_container(self.container)
+                self._api.inspect_container(self._container)
             self.is_stopped = True
             for stream in self._streams:
                 with contextlib.suppress(OSError):  # closed
@@ -197,7 +198,7 @@ class Box:
 
     def _download(self, archive: BinaryIO) -> None:
         """Write the work folder as a tar; OverflowError if it is too large."""
-        chunks, _ = self._api.get_archive(self.container, WORK)
+        chunks, _ = self._api.get_archive(self._container, WORK)
         # An open stream would block all other calls about this container.
         with contextlib.closing(chunks):
             for chunk in chunks:
@@ -209,7 +210,7 @@ class Box:
     def is_there(self) -> bool:
         """Return whether the daemon answers and knows the container, running or not."""
         with contextlib.suppress(InfraError), engine_errors("asking for the container"):
-            self._api.inspect_container(self.container)
+            self._api.inspect_container(self._container)
             return True
         return False
 

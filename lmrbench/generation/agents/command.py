@@ -84,5 +84,6 @@ def _read_files(folder: Path) -> dict[str, File]:
         raise ArgumentError("agent_files", f"{folder}: no such folder")
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     if size > _MAX_FILES_BYTES:
-        raise ArgumentError("agent_files", f"{folder}: more than {_MAX_FILES_BYTES >> 20} MB")
+        problem = f"more than {_MAX_FILES_BYTES >> 20} MB; keep only what the command needs"
+        raise ArgumentError("agent_files", f"{folder}: {problem}")
     return read_tree(folder)

@@ -13,8 +13,9 @@ from pathlib import Path
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.base.text import one_line
 from lmrbench_data.loader import File
+from lmrbench_evaluate.rebuild.patch import is_cache
 
-from ..answer_patch import Answer, is_passed_over, read_answer
+from ..answer_patch import Answer, read_answer
 from ..workspace import REPO
 from .box import Box
 
@@ -61,7 +62,7 @@ def _in_repo(lost: Mapping[str, str]) -> dict[str, str]:
     inside = {}
     for path, reason in lost.items():
         folder, _, name = path.partition("/")
-        if folder == REPO and name and not is_passed_over(name):
+        if folder == REPO and name and not is_cache(name):
             inside[name] = reason
     return inside
 

@@ -23,7 +23,7 @@ class Usage:
     refused: int = 0
     """Requests without an answer."""
     effort: dict[str, Any] = field(default_factory=dict)
-    """The parameters of thinking in the last request."""
+    """The last request's parameters of thinking, such as `reasoning_effort`."""
 
     def bill(self, tokens: Tokens | None) -> None:
         """Count a step, whose tokens are None if they are unknown."""

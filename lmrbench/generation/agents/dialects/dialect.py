@@ -25,12 +25,12 @@ class NotAllowedError(LMRBenchError):
     """A request that is not relayed; the message says why."""
 
 
-def no_headers(names: str) -> dict[str, str]:
+def _no_headers(names: str) -> dict[str, str]:
     """Pass on no additions."""
     return {}
 
 
-def keep_rest(request: Request, limit: int) -> Request:
+def _keep_rest(request: Request, limit: int) -> Request:
     """Change nothing else in a request whose token limit is lowered."""
     return request
 
@@ -40,10 +40,10 @@ class Dialect:
     """One way of asking a model, and what an agent may ask in it."""
 
     form: AnswerForm
-    """How its answers look."""
+    """The form of its answers."""
     relayed: frozenset[str]
-    """Parameters. Any other could buy another model, a dearer tier, a search of the web, or
-    several answers."""
+    """Parameters that are passed on. Any other could buy another model, a dearer tier, a search of
+    the web, or several answers."""
     left_out: frozenset[str]
     """Parameters that change no answer, and are not passed on."""
     limits: Sequence[str]
@@ -55,10 +55,10 @@ class Dialect:
     too_long: str = "This model's maximum context length is exceeded."
     """The words that make its clients shorten their history."""
     waits: bool = True
-    """Whether the relay waits for a busy server, as its clients give up too early."""
-    headers: Callable[[str], dict[str, str]] = no_headers
+    """Whether the relay waits for a busy server, because its clients give up too early."""
+    headers: Callable[[str], dict[str, str]] = _no_headers
     """Returns the headers for the additions (`anthropic-beta`) that a request names."""
-    fit: Callable[[Request, int], Request] = keep_rest
+    fit: Callable[[Request, int], Request] = _keep_rest
     """Makes other parameters fit a lower token limit."""
 
     def read(self, body: bytes, model: str) -> Request:
