@@ -114,7 +114,7 @@ class AnswerLog(Ledger):
         Raises:
             ArgumentError: they had others; the message names those that differ.
         """
-        earlier = self._requests.get(_base(*names))
+        earlier = self._requests.get(_base(names))
         if earlier is None:
             return
         changes = []
@@ -151,9 +151,15 @@ class AnswerLog(Ledger):
         self.spent[key.model].count(metadata)
         request = metadata.get("request")
         if isinstance(request, dict):
-            self._requests.setdefault(_base(*key[1:4]), request)
+            self._requests.setdefault(_base(names_of(key)), request)
 
 
-def _base(model: str, setting: str, track: str) -> Names:
+def names_of(key: AnswerKey) -> Names:
+    """Return the model, setting and track of an answer."""
+    return key.model, key.setting, key.track
+
+
+def _base(names: Names) -> Names:
     """Return the names of answers whose settings must agree, in any form of the paper."""
+    model, setting, track = names
     return model, setting.partition(",")[0], track

@@ -118,7 +118,8 @@ def build_prompt(
 
     Raises:
         ArgumentError: no such setting.
-        InputError: it does not fit, however much is cut; or a method has no contract to show.
+        InputError: it does not fit, however much is cut; a method has no contract to show; or the
+            row names a file that its repository lacks.
     """
     if setting not in SETTINGS:
         raise ArgumentError("setting", f"{setting!r} is unknown; one of: {', '.join(SETTINGS)}")

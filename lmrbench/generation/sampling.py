@@ -27,7 +27,7 @@ from lmrbench_data.dataset.rows import DatasetRow, check_contracts, choose_rows
 from lmrbench_evaluate.predictions.prediction import AnswerKey, Prediction
 from lmrbench_evaluate.rebuild.workspace import rebuild
 
-from .answer_log import AnswerLog, AnswerSummary, model_name
+from .answer_log import AnswerLog, AnswerSummary, model_name, names_of
 from .paper_texts import paper_text
 from .prompt import Prompt, build_prompt, prompt_version
 from .settings import SamplingSettings
@@ -120,7 +120,7 @@ class _Sampling:
         self.log.check_request(self.names, self.request)
         versions = {row["instance_id"]: _version(row) for row in self.rows}
         for key, metadata in self.log.keys.items():
-            if key[1:4] != self.names:
+            if names_of(key) != self.names:
                 continue
             for name, value in versions.get(key.instance_id, {}).items():
                 if metadata.get(name, value) != value:
@@ -192,7 +192,7 @@ class _Sampling:
                 cuts = len(prompt.cut) + 1
 
     def _prompt(self, row: DatasetRow, cuts: int) -> Prompt:
-        """Return the prompt for an instance with at least so many cuts, built once."""
+        """Return the prompt for an instance with at least this many cuts, built once."""
         settings = self.settings
         instance = row["instance_id"]
         prompt = self._prompts.get(instance)

@@ -25,7 +25,7 @@ from lmrbench_evaluate.runs.folder import PREDICTIONS
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.zygote import WORK
 
-from ..answer_log import AnswerLog, AnswerSummary, Missing, model_name
+from ..answer_log import AnswerLog, AnswerSummary, Missing, model_name, names_of
 from ..settings import AgentSettings
 from ..workspace import TASK, with_cpu_budget, workspace_files
 from .base import TIME_LIMIT, Agent, Job
@@ -136,7 +136,7 @@ class _AgentRun:
 
     def _check_earlier(self) -> None:
         """Check that the rows of the file come from this agent with these settings."""
-        if any(key[1:4] != self.names for key in self.log.keys):
+        if any(names_of(key) != self.names for key in self.log.keys):
             problem = "holds rows of another model, agent or track; choose another folder"
             raise ArgumentError("out", f"{self.settings.out}: {problem}")
         self.log.check_request(self.names, self.request)

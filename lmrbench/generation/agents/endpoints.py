@@ -90,16 +90,10 @@ class BoxEndpoint:
             answer = HttpAnswer(500, b"{}")
         finally:
             self._turns.release()
-        line = {
-            "id": request["id"],
-            "status": answer.status,
-            "kind": answer.kind,
-            "retry_after": answer.retry_after,
-            "body": base64.b64encode(answer.body).decode(),
-        }
+        line = _line(request["id"], answer)
         # The container may be gone by now.
         with contextlib.suppress(OSError), self._sending:
-            self._connection.sendall(json.dumps(line).encode() + b"\n")
+            self._connection.sendall(line)
 
     def _lines(self, deadline: float) -> Iterator[bytes]:
         """Yield the lines that the server in the box prints; they may have been tampered with."""
@@ -114,3 +108,15 @@ class BoxEndpoint:
             buffer += rest
             if len(buffer) > _MAX_LINE:
                 raise ValueError("a line is too long")
+
+
+def _line(identity: Any, answer: HttpAnswer) -> bytes:
+    """Return an answer as the server in the box reads it."""
+    facts = {
+        "id": identity,
+        "status": answer.status,
+        "kind": answer.kind,
+        "retry_after": answer.retry_after,
+        "body": base64.b64encode(answer.body).decode(),
+    }
+    return json.dumps(facts).encode() + b"\n"

@@ -41,6 +41,11 @@ class Program:
         names = (self.file, *self.settings)
         return {name: File((folder / name).read_bytes()) for name in names}
 
+    def command(self, job: Job) -> list[str]:
+        """Return the command that starts the agent."""
+        options = {"model": job.relay.model, "base_url": URL, "max_steps": job.max_steps}
+        return [self.python, "-I", f"{AGENT}/{self.file}", json.dumps(options)]
+
 
 #: Agent → its program.
 PROGRAMS = {
@@ -58,18 +63,17 @@ class InstalledAgent(Agent):
         self.name = name
 
     def image(self, sandbox: DockerSandbox, tag: str) -> str:
-        """The task's image with the agent in it; InputError if it has not been built."""
+        """Return the task's image with the agent in it; InputError if it has not been built."""
         return find_agent_image(connect(), self.name, tag)
 
     def work(self, job: Job) -> str:
-        """Run it to its end.
+        """Run the agent to its end.
 
-        Its records become trajectory.jsonl, the same as a trace session.jsonl, its log output.log.
+        Its records become trajectory.jsonl, and as a trace session.jsonl; its log is output.log.
         """
         program = PROGRAMS[self.name]
         job.box.put(AGENT, program.files(), owner=0)
-        options = {"model": job.relay.model, "base_url": URL, "max_steps": job.max_steps}
-        command = [program.python, "-I", f"{AGENT}/{program.file}", json.dumps(options)]
+        command = program.command(job)
         path = job.trajectory / TRAJECTORY
         try:
             with path.open("wb", buffering=0) as records:
