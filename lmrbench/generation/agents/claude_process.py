@@ -30,7 +30,7 @@ ENVIRONMENT = {
     "DISABLE_TELEMETRY": "1",
     "DISABLE_ERROR_REPORTING": "1",
 }
-#: Small tasks go to other models, but the relay knows one.
+#: Variables that name a model for some kinds of tasks; the relay knows only one model.
 MODELS = (
     "ANTHROPIC_DEFAULT_HAIKU_MODEL",
     "ANTHROPIC_DEFAULT_SONNET_MODEL",
