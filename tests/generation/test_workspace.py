@@ -159,7 +159,8 @@ def test_rows_are_collected_by_the_printed_command(toy_row: Any, method_row: Any
     # Each call numbers its samples anew; the stale answer must not be the one that is evaluated.
     (tmp_path / "one" / "repo" / GOAL).write_text("def scale(values, factor):\n    return 'later'\n")
     text = run("collect", "one", "--model", "me", status=1)
-    assert text.startswith("error: --out: predictions.jsonl has sample 0 of 'me' (agent, paper) for toy-scale; replace it")
+    sample = "sample 0 of 'me' (agent, paper) for toy-scale"
+    assert text.startswith(f"error: --out: predictions.jsonl has {sample}; replace it")
     run("collect", "one", "--model", "me", "--sample", "2")
     run("collect", "one", "--model", "me", "--replace")
     assert [row["sample"] for row in rows() if "later" in row["model_patch"]] == [2, 0]
