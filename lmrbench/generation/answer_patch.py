@@ -124,7 +124,7 @@ class LeftFiles:
         if file != self.before.get(name):
             if PurePosixPath(name).name == _ATTRIBUTES:
                 return "settings of git are not part of an answer"
-            if not is_text(file.data):
+            if not _is_text(file.data):
                 return "a binary file"
             self._changed_bytes += len(file.data)
         self.files[name] = file
@@ -167,7 +167,7 @@ def _is_fixed(name: str, file: File) -> bool:
     """Return whether no answer can remove a file of the masked repository."""
     if is_cache(name) or PurePosixPath(name).name == _ATTRIBUTES:
         return True
-    return not is_text(file.data)
+    return not _is_text(file.data)
 
 
 def _obstacle(name: str, facts: os.stat_result, *, is_new: bool) -> str:
@@ -189,7 +189,7 @@ def is_below(name: str, others: Mapping[str, object]) -> bool:
     return any(str(parent) in others for parent in PurePosixPath(name).parents)
 
 
-def is_text(data: bytes) -> bool:
+def _is_text(data: bytes) -> bool:
     """Return whether a patch can show the content: UTF-8 without NUL."""
     try:
         return "\0" not in data.decode("utf-8")

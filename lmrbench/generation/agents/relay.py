@@ -302,7 +302,7 @@ class Relay:
     def _miss(self, status: int, reason: str, retry_after: str = "") -> HttpAnswer:
         """Note that a request has no answer."""
         self.failure = reason
-        self.usage.miss()
+        self.usage.refused += 1
         return _refusal(status, "The server gave no answer.")._replace(retry_after=retry_after)
 
     def _take(self, dialect: Dialect, reply: Reply, request: Request) -> HttpAnswer:

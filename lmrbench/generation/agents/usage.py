@@ -36,10 +36,6 @@ class Usage:
         else:
             self.tokens = None
 
-    def miss(self) -> None:
-        """Count a request without an answer."""
-        self.refused += 1
-
     def as_metadata(self) -> dict[str, Any]:
         """Return the keys of a row's metadata."""
         facts = {

@@ -25,16 +25,6 @@ class NotAllowedError(LMRBenchError):
     """A request that is not relayed; the message says why."""
 
 
-def _no_headers(names: str) -> dict[str, str]:
-    """Pass on no additions."""
-    return {}
-
-
-def _keep_rest(request: Request, limit: int) -> Request:
-    """Change nothing else in a request whose token limit is lowered."""
-    return request
-
-
 @dataclass(frozen=True)
 class Dialect:
     """One way of asking a model, and what an agent may ask in it."""
@@ -56,9 +46,9 @@ class Dialect:
     """The words that make its clients shorten their history."""
     waits: bool = True
     """Whether the relay waits for a busy server, because its clients give up too early."""
-    headers: Callable[[str], dict[str, str]] = _no_headers
+    headers: Callable[[str], dict[str, str]] = lambda betas: {}
     """Returns the headers for the additions (`anthropic-beta`) that a request names."""
-    fit: Callable[[Request, int], Request] = _keep_rest
+    fit: Callable[[Request, int], Request] = lambda request, limit: request
     """Makes other parameters fit a lower token limit."""
 
     def read(self, body: bytes, model: str) -> Request:
