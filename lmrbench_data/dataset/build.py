@@ -31,11 +31,7 @@ from ..tasks.recordings import Recording, read_recording
 from ..tasks.task import Instance, Task
 from .card import Table, render_card, render_eval_yaml
 from .columns import columns, schema
-from .rows import (
-    DatasetRow,
-    RowChoice,
-    config_of,
-)
+from .rows import DatasetRow, RowChoice, config_of
 
 #: Files of a dataset folder; a build may lack the rows of a configuration.
 FILES = ("README.md", "eval.yaml", "loader.py", *map(data_file, CONFIGS))
@@ -127,23 +123,18 @@ def _choices(task: Task, instance: Instance) -> Iterator[RowChoice]:
         }
 
 
-def write_dataset(rows: Iterable[DatasetRow], folder: Path, benchmark: Benchmark) -> str:
-    """Write the dataset folder (FILES) with rows of any configurations; it replaces a build.
-
-    Returns:
-        The content hash of the first configuration.
-    """
+def write_dataset(rows: Iterable[DatasetRow], folder: Path, benchmark: Benchmark) -> None:
+    """Write the dataset folder (FILES) with rows of any configurations; it replaces a build."""
     folder = folder.resolve()
     refuse_foreign(folder)
     staging = _staging_folder(folder)
     try:
         with errors_name(folder):
-            sha256 = _write_files(list(rows), staging, benchmark)
+            _write_files(list(rows), staging, benchmark)
         staging.chmod(0o755)
         replace_folder(staging, folder)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    return sha256
 
 
 def _staging_folder(folder: Path) -> Path:
@@ -153,8 +144,8 @@ def _staging_folder(folder: Path) -> Path:
         return Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
 
 
-def _write_files(rows: Sequence[DatasetRow], folder: Path, benchmark: Benchmark) -> str:
-    """Write FILES into an empty folder; return the content hash of the first configuration."""
+def _write_files(rows: Sequence[DatasetRow], folder: Path, benchmark: Benchmark) -> None:
+    """Write FILES into an empty folder."""
     tables: dict[str, Table] = {}
     for config in CONFIGS:
         group = [row for row in rows if config_of(row) == config]
@@ -163,7 +154,6 @@ def _write_files(rows: Sequence[DatasetRow], folder: Path, benchmark: Benchmark)
     (folder / "README.md").write_text(render_card(tables, benchmark), encoding="utf-8")
     (folder / "loader.py").write_bytes(_LOADER.read_bytes())
     (folder / "eval.yaml").write_text(render_eval_yaml(benchmark, tables), encoding="utf-8")
-    return next(iter(tables.values())).sha256
 
 
 def refuse_foreign(folder: Path) -> None:
@@ -175,9 +165,10 @@ def refuse_foreign(folder: Path) -> None:
     for name in names:
         if name not in FILES and not name.startswith("__pycache__/"):
             raise InputError(f"{folder}: contains other files ({name}); {fix}")
+    if not names:
+        return
     try:
-        if names:
-            read_card_stamp(folder / "README.md", str(folder))
+        read_card_stamp(folder / "README.md", str(folder))
     except NoConfigError:
         return  # a private set
     except LoadError as error:

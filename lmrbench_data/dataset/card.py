@@ -84,15 +84,7 @@ def _header(
         task_categories=["text-generation"],
         tags=["benchmark", "code-generation", "reproducibility", "language-modelling"],
         size_categories=["n<1K"],
-        configs=[
-            {
-                "config_name": name,
-                **({"default": True} if name == FUNCTION else {}),
-                "version": benchmark.version,
-                "data_files": [{"split": SPLIT, "path": table.path}],
-            }
-            for name, table in tables.items()
-        ],
+        configs=[_config(name, table, benchmark) for name, table in tables.items()],
         dataset_info=[_info(name, table, benchmark) for name, table in tables.items()],
         **facts,
     )
@@ -103,6 +95,16 @@ def _stamp(tables: Mapping[str, Table], version: str) -> dict[str, Any]:
     hashes = {name: table.hashes for name, table in tables.items()}
     stamp = {"version": version, **hashes.pop(FUNCTION, {})}
     return {**stamp, "configs": hashes} if hashes else stamp
+
+
+def _config(name: str, table: Table, benchmark: Benchmark) -> dict[str, Any]:
+    """Return the entry that tells `load_dataset` where the rows of a configuration are."""
+    config: dict[str, Any] = {"config_name": name}
+    if name == FUNCTION:
+        config["default"] = True
+    config["version"] = benchmark.version
+    config["data_files"] = [{"split": SPLIT, "path": table.path}]
+    return config
 
 
 def _info(name: str, table: Table, benchmark: Benchmark) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import ast
 import contextlib
 from collections.abc import Iterator
 
-from ..base.source import SourceError, bound_names, parse, python_text
+from ..base.source import FunctionNode, SourceError, bound_names, parse, python_text
 from ..loader import read_archive
 from ..tasks.masking import is_masked
 from .rows import DatasetRow, goals_of, golden_files_of
@@ -28,7 +28,7 @@ def _masked(body: list[ast.stmt], above: str = "") -> Iterator[str]:
     for node in body:
         if isinstance(node, ast.ClassDef):
             yield from _masked(node.body, f"{above}{node.name}.")
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and is_masked(node):
+        elif isinstance(node, FunctionNode) and is_masked(node):
             yield f"{above}{node.name}"
 
 

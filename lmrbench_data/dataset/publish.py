@@ -4,7 +4,6 @@ A push builds what it uploads, and every row has passed `dataset check` in Docke
 according to proved.json. A tag never moves, and a repeated push changes nothing.
 """
 
-import contextlib
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,10 +15,10 @@ from packaging.version import Version
 
 from ..base.errors import InputError
 from ..base.hub_client import check_rights, commit, hub_errors, tags
-from ..loader import CONFIGS, NoConfigError, data_file, dataset_sha256
+from ..loader import CONFIGS, data_file, dataset_sha256
 from ..tasks.manifest import Benchmark
 from .build import FILES, write_dataset
-from .load import load_rows
+from .load import rows_by_config
 from .rows import DatasetRow
 
 if TYPE_CHECKING:
@@ -50,7 +49,6 @@ class PushPlan:
     benchmark: Benchmark
     repo_id: str
     configs: Mapping[str, Sequence[DatasetRow]]
-    sha256: str
     more_files: Mapping[str, Path] = field(default_factory=dict)
     """Further files to push, such as tasks for Harbor: path in the repository → file."""
     head: str | None = None
@@ -70,7 +68,12 @@ class PushPlan:
     @property
     def rows(self) -> list[DatasetRow]:
         """The rows of all configurations."""
-        return [row for rows in self.configs.values() for row in rows]
+        return _all_rows(self.configs)
+
+    @property
+    def sha256(self) -> str:
+        """The content hash of all rows."""
+        return dataset_sha256(self.rows)
 
     @property
     def files(self) -> list[str]:
@@ -96,12 +99,11 @@ def plan_push(
             or its tag has other content.
         InfraError: the Hub does not answer.
     """
-    rows = [row for group in configs.values() for row in group]
-    plan = PushPlan(benchmark, repo_id, configs, dataset_sha256(rows), more_files or {})
+    plan = PushPlan(benchmark, repo_id, configs, more_files or {})
     check_rights(api, repo_id, write=True)
     with hub_errors(repo_id):
         if not api.repo_exists(repo_id, repo_type="dataset"):
-            plan.changes = list(diff_rows([], rows))
+            plan.changes = list(diff_rows([], plan.rows))
             return plan
         info = api.dataset_info(repo_id)
     plan.head = info.sha
@@ -111,7 +113,7 @@ def plan_push(
         plan.removed = sorted(files - {*plan.files, *plan.more_files, *KEPT})
         has_rows = not files.isdisjoint(map(data_file, CONFIGS))
         old = _remote_rows(repo_id, plan.head) if has_rows else []
-        plan.changes = list(diff_rows(old, rows))
+        plan.changes = list(diff_rows(old, plan.rows))
     return plan
 
 
@@ -193,13 +195,13 @@ def _changed_columns(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator
             yield Change(new["instance_id"], column, summary)
 
 
+def _all_rows(configs: Mapping[str, Sequence[DatasetRow]]) -> list[DatasetRow]:
+    return [row for rows in configs.values() for row in rows]
+
+
 def _remote_rows(repo_id: str, revision: str | None) -> list[DatasetRow]:
     """Load the rows of all configurations."""
-    rows = []
-    for config in CONFIGS:
-        with contextlib.suppress(NoConfigError):
-            rows += load_rows(f"{repo_id}@{revision}", config)
-    return rows
+    return _all_rows(rows_by_config((), f"{repo_id}@{revision}", every=True))
 
 
 def _remote_sha256(repo_id: str, revision: str) -> str:
