@@ -205,6 +205,11 @@ def block_end(lines: list[str], node: ast.stmt) -> int:
     return end
 
 
+def split_bom(source: str) -> tuple[str, str]:
+    """Split source into its byte order mark, if any, and the rest."""
+    return ("\ufeff", source[1:]) if source.startswith("\ufeff") else ("", source)
+
+
 def newline_of(source: str) -> str:
     """The line ending of a file's first line; LF if it has none."""
     match = re.search(r"\r\n|\r|\n", source)
@@ -265,13 +270,18 @@ def bound_names(body: Iterable[ast.stmt]) -> Iterator[str]:
                 yield from (part.id for part in parts if isinstance(part, ast.Name))
 
 
+def imported_name(alias: ast.alias) -> str:
+    """Return the name that a part of an import binds."""
+    return alias.asname or alias.name.partition(".")[0]
+
+
 def every_name(tree: ast.Module) -> set[str]:
     """Return the names that a file binds at the top and in its classes, imports included."""
     names = set[str]()
     for node in tree.body:
         names.update(bound_names([node]))
         if isinstance(node, ast.Import | ast.ImportFrom):
-            names.update(item.asname or item.name.split(".")[0] for item in node.names)
+            names.update(map(imported_name, node.names))
         if isinstance(node, ast.ClassDef):
             names.update(f"{node.name}.{name}" for name in bound_names(node.body))
     return names

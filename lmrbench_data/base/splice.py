@@ -22,6 +22,7 @@ from .source import (
     newline_of,
     parse,
     reindent,
+    split_bom,
     split_lines,
 )
 
@@ -314,8 +315,7 @@ def _replace(
     siblings: Sequence[ast.stmt],
 ) -> str:
     """Return a file with a function of an answer, and with what goes with it."""
-    bom = "\ufeff" if file.startswith("\ufeff") else ""
-    file = file.removeprefix("\ufeff")
+    bom, file = split_bom(file)
     try:
         place = find_function(file, name)
         support = _sort(name, place, located, statements, siblings)

@@ -19,10 +19,12 @@ from ..base.source import (
     class_bodies,
     find_function,
     first_line,
+    imported_name,
     indentation,
     newline_of,
     parse,
     python_text,
+    split_bom,
     split_lines,
 )
 from ..loader import File
@@ -34,24 +36,31 @@ _memory = functools.lru_cache(maxsize=1024)
 @_memory
 def mask_function(source: str, qualified_name: str) -> str:
     """Mask the body of one function in `source`."""
-    bom, source = _split_bom(source)
+    bom, source = split_bom(source)
     node = find_function(source, qualified_name).node
     lines = split_lines(source)
     signature_end = _signature_end(lines, node)
-    head = "".join(lines[:signature_end])
-    # Python counts an indentation from the last form feed.
-    indent = indentation(lines, node.body[0].lineno).rpartition("\f")[2]
-    if _has_docstring(node):
-        head += f"{indent}{ast.get_source_segment(source, node.body[0])}{newline_of(source)}"
-    end = block_end(lines, node)
-    ending = lines[end - 1].removeprefix(lines[end - 1].rstrip("\r\n"))
-    masked = f"{head}{indent}raise NotImplementedError{ending}{''.join(lines[end:])}"
+    body = _masked_body(source, lines, node)
+    masked = "".join([*lines[:signature_end], body, *lines[block_end(lines, node) :]])
     is_below = node.body[0].lineno > signature_end
     if not is_below or not is_masked(find_function(masked, qualified_name).node):
         raise SourceError(
             f"the body of {qualified_name!r} cannot be masked; put it on lines of its own"
         )
     return bom + masked
+
+
+def _masked_body(source: str, lines: list[str], node: FunctionNode) -> str:
+    """Return the docstring of a function, if any, and the line in place of its statements."""
+    # Python counts an indentation from the last form feed.
+    indent = indentation(lines, node.body[0].lineno).rpartition("\f")[2]
+    last_line = lines[block_end(lines, node) - 1]
+    ending = last_line.removeprefix(last_line.rstrip("\r\n"))
+    masked = f"{indent}raise NotImplementedError{ending}"
+    if not _has_docstring(node):
+        return masked
+    docstring = ast.get_source_segment(source, node.body[0])
+    return f"{indent}{docstring}{newline_of(source)}{masked}"
 
 
 def _signature_end(lines: list[str], node: FunctionNode) -> int:
@@ -114,42 +123,48 @@ def remove_definition(source: str, name: str) -> str:
     The blank lines are those below it; below the last member of a class they separate the class
     from what follows, so those above it go.
     """
-    bom, source = _split_bom(source)
+    bom, source = split_bom(source)
     lines = split_lines(source)
     body, node = _find_definition(parse(source), name)
-    above = _last_line_above(lines, body, node)
     is_member = "." in name
-    if above is None or (is_member and len(body) == 1):
+    if is_member and len(body) == 1:
+        raise SourceError(f"{name!r} is the only member of its class; remove the class")
+    above = _last_line_above(lines, body, node)
+    if above is None:
         raise SourceError(
             f"{name!r} shares its statement or line with others; put it on a line of its own"
         )
     start = first_line(node) - 1
+    start -= _count_first(_is_comment, reversed(lines[above:start]))
     end = block_end(lines, node)
-    start -= _count(lambda line: line.lstrip().startswith("#"), reversed(lines[above:start]))
     if is_member and node is body[-1]:
-        start -= _count(str.isspace, reversed(lines[:start]))
+        start -= _count_first(str.isspace, reversed(lines[:start]))
     else:
-        end += _count(str.isspace, lines[end:])
+        end += _count_first(str.isspace, lines[end:])
     return bom + "".join(lines[:start] + lines[end:])
 
 
-def _count(test: Callable[[str], bool], lines: Iterable[str]) -> int:
-    """Count the lines at the start that pass a test."""
+def _count_first(test: Callable[[str], bool], lines: Iterable[str]) -> int:
+    """Count the lines before the first one that fails a test."""
     return len(list(itertools.takewhile(test, lines)))
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith("#")
 
 
 def _find_definition(tree: ast.Module, name: str) -> tuple[list[ast.stmt], ast.stmt]:
     """Return the block in which a name is defined, and the statement."""
     owner, _, member = name.rpartition(".")
     blocks = list(class_bodies(tree.body, [owner])) if owner else [tree.body]
-    places = [(block, node) for block in blocks for node in block if member in bound_names([node])]
-    if len(blocks) == len(places) == 1:
-        return places[0]
-    level = "definitions" if owner else "top-level definitions"
-    found = f"{len(places)} {level} of {name!r}"
     if len(blocks) != 1:
-        found = f"{len(blocks)} top-level classes {owner!r}"
-    raise SourceError(f"{found}; exactly one can be removed")
+        raise SourceError(f"{len(blocks)} top-level classes {owner!r}; expected exactly one")
+    [block] = blocks
+    nodes = [node for node in block if member in bound_names([node])]
+    if len(nodes) != 1:
+        level = "definitions" if owner else "top-level definitions"
+        raise SourceError(f"{len(nodes)} {level} of {name!r}; exactly one can be removed")
+    return block, nodes[0]
 
 
 def _last_line_above(lines: list[str], body: Sequence[ast.stmt], node: ast.stmt) -> int | None:
@@ -164,15 +179,13 @@ def _last_line_above(lines: list[str], body: Sequence[ast.stmt], node: ast.stmt)
 @_memory
 def drop_unused_imports(before: str, after: str) -> str:
     """Remove the top-level imports that `before` uses and `after` does not, which are hints."""
-    bom, after = _split_bom(after)
-    tree, lines = parse(after), split_lines(after)
+    bom, after = split_bom(after)
+    tree = parse(after)
+    lines = split_lines(after)
     unused = _used_names(parse(before)) - _used_names(tree)
     for node in reversed(tree.body):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            names = []
-            for alias in node.names:
-                if (alias.asname or alias.name).partition(".")[0] not in unused:
-                    names.append(alias)
+            names = [alias for alias in node.names if imported_name(alias) not in unused]
             if names != node.names:
                 node.names = names
                 text = [ast.unparse(node) + newline_of(after)] if names else []
@@ -190,7 +203,3 @@ def _used_names(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in prose:
             names.update(re.findall(r"\w+", node.value))
     return names
-
-
-def _split_bom(source: str) -> tuple[str, str]:
-    return ("\ufeff", source[1:]) if source.startswith("\ufeff") else ("", source)

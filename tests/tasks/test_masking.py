@@ -190,7 +190,7 @@ REFUSED_REMOVALS = [
     ("helper = 1\nhelper = 2\n", "helper", "2 top-level definitions"),
     ("class A:\n    x = 1\n", "A.helper", "0 definitions of 'A.helper'"),
     ("x = 1\n", "A.helper", "0 top-level classes 'A'"),
-    ("class A:\n    helper = 1\n", "A.helper", "shares its statement or line"),
+    ("class A:\n    helper = 1\n", "A.helper", "is the only member of its class; remove the class"),
     ("helper = other = 1\n", "helper", "shares its statement"),
     ("helper = 1; other = 2\n", "helper", "shares its statement or line"),
     ("other = '''\n'''; helper = '''\n'''\n", "helper", "shares its statement or line"),
