@@ -90,7 +90,7 @@ def _configs_of(spec: str, build: object) -> dict[str, str]:
     from ..tasks.task_folders import places
 
     if spec == EMBEDDED:
-        return {name: config for name, (_, config) in places().items()}
+        return {name: place.config for name, place in places().items()}
     configs: dict[str, str] = {}
     for config, rows in rows_by_config((), spec, every=True).items():
         configs.update((row["instance_id"], config) for row in rows)

@@ -106,12 +106,14 @@ def _choice(folder: Path, name: str, facts: Mapping[str, Any], text: str) -> Cho
             f"{place}: add at least {MIN_OPTIONS - 1} options (NAME.md, NAME.py) "
             f"beside the published {published!r}"
         )
+    texts = {option: read_text(place / f"{option}.md") for option in code}
+    texts[published] = text
     return Choice(
         name=name,
         **facts,
         question=read_text(place / "question.md").strip(),
         open_text=read_text(place / "open.md"),
-        texts={published: text, **{option: read_text(place / f"{option}.md") for option in code}},
+        texts=texts,
         code=code,
     )
 
@@ -159,23 +161,26 @@ def render_paper(paper: str, texts: Mapping[str, str]) -> str:
 
 def draw(
     choices: Sequence[Choice],
-    numbers: random.Random,
+    generator: random.Random,
     known: Sequence[Mapping[str, str]],
     *,
     at_least: int,
 ) -> list[dict[str, str]]:
-    """Return the combinations of at least so many unpublished options in random order.
+    """Return the combinations of options in random order: choice → unpublished option.
 
     Args:
         known: combinations to leave out.
+        at_least: smallest number of unpublished options.
     """
     combinations = []
     for options in itertools.product(*(choice.options for choice in choices)):
-        pairs = zip(choices, options, strict=True)
-        chosen = {choice.name: option for choice, option in pairs if option != choice.published}
+        chosen = {}
+        for choice, option in zip(choices, options, strict=True):
+            if option != choice.published:
+                chosen[choice.name] = option
         if len(chosen) >= at_least and chosen not in known:
             combinations.append(chosen)
-    return numbers.sample(combinations, len(combinations))
+    return generator.sample(combinations, len(combinations))
 
 
 def with_options(

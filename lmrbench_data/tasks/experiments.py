@@ -39,7 +39,7 @@ _PRINT = _FOLDER / "print_table.py"
 #: The files that only the repository of an underspecified instance has.
 FILES = (FILE, _PRINT.name)
 _RESULTS = "## Reported results"
-#: Digits of a number that code holds only if somebody copied it from a table.
+#: Code holds a number of this many digits only if somebody copied it from a table.
 _TELLING = 3
 
 

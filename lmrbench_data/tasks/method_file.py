@@ -70,10 +70,10 @@ def _check_tables(path: Path, names: Sequence[str], where: str) -> None:
             raise InputError(f"{path}: no function table_{name}; {where} names it")
 
 
-def _underspecified(fields: dict[str, Any], stated: Mapping[str, Any]) -> Underspecified:
-    fields["context_files"] += (EXPERIMENTS,)
+def _underspecified(fields: Mapping[str, Any], stated: Mapping[str, Any]) -> Underspecified:
+    context_files = (*fields["context_files"], EXPERIMENTS)
     return Underspecified(
-        **fields,
+        **{**fields, "context_files": context_files},
         chosen=stated["options"],
         open=tuple(stated["open"]),
         tables=tuple(stated["tables"]),
@@ -88,7 +88,7 @@ def _faults(stated: Mapping[str, Any], known: Set[str]) -> Iterator[str]:
     """Yield what is wrong with the choices that an item opens: key and problem."""
     opened = set(stated["open"])
     for name in sorted(opened - known):
-        yield f".open: the choice {name!r} is unknown"
+        yield f".open: the choice {name!r} is unknown; known: {', '.join(sorted(known))}"
     for name in sorted(stated["options"].keys() - opened):
         yield f".options: the choice {name!r} is not open; add it to open"
     if stated.get("difficulty", EASY) != EASY:
@@ -118,9 +118,13 @@ def _check_options(where: str, chosen: Mapping[str, str], choices: Sequence[Choi
     """Check that the options of an instance exist and were not published."""
     options = {choice.name: list(choice.code) for choice in choices}
     for name, option in chosen.items():
-        if option not in options.get(name, ()):
+        if name not in options:
+            known = ", ".join(options)
+            raise InputError(f"{where}: the choice {name!r} is unknown; known: {known}")
+        if option not in options[name]:
+            known = ", ".join(options[name])
             raise InputError(
-                f"{where}.{name}: {option!r} is not an unpublished option of {options}"
+                f"{where}.{name}: {option!r} is not an unpublished option; known: {known}"
             )
 
 

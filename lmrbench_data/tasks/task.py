@@ -37,7 +37,7 @@ class Tests:
     file: str
     seeds: tuple[int, ...]
     timeout_s: int
-    """Wall time for all cases and seeds together, including the start of the interpreter."""
+    """CPU time for all cases and seeds together."""
     memory_mb: int
 
 
@@ -92,7 +92,7 @@ class Instance:
         return self.chosen.get(choice.name, choice.published)
 
     def published_repo(self, task: "Task") -> dict[str, File]:
-        """Return the published repository, whose goal functions are masked for a model."""
+        """Return the repository of the published reference; `masked_repo` masks it for a model."""
         return dict(task.repo)
 
     def instruction_for(self, choices: Sequence[Choice]) -> str:
@@ -225,9 +225,10 @@ class Task:
         options = []
         for choice in self.choices:
             for option in choice.options:
-                chosen = {choice.name: option} if option != choice.published else {}
-                names = {"instance_id": self.option_id(choice, option), "chosen": chosen}
-                options.append(Altered(**{**vars(self.method), **names}))
+                fields = dict(vars(self.method))
+                fields["instance_id"] = self.option_id(choice, option)
+                fields["chosen"] = {choice.name: option} if option != choice.published else {}
+                options.append(Altered(**fields))
         return tuple(options)
 
     def option_id(self, choice: Choice, option: str) -> str:
@@ -272,9 +273,9 @@ class Task:
         return environment.tag
 
     def golden_repo(self, instance: Instance) -> dict[str, File]:
-        """Return the repository with the goal functions of an instance, by its options.
+        """Return the repository with the goal functions and the options of an instance.
 
-        A method is everything that is masked anywhere, so its repository is whole.
+        A goal function's siblings may be masked in it; the repository of a method is whole.
         """
         return with_options(instance.published_repo(self), self.choices, instance.chosen)
 
@@ -286,7 +287,7 @@ class Task:
     def masked_repo(self, instance: Instance) -> dict[str, File]:
         """Return the repository as a model sees it: without goal functions and `removed`.
 
-        It is made of the published reference: a method and its counterfactuals have the same.
+        Its source is the published reference, so a method and its counterfactuals share one.
         """
         repo = instance.published_repo(self)
         keep_imports = not instance.configuration.is_method

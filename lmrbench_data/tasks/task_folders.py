@@ -9,7 +9,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..base.archive import matching, read_tree
 from ..base.configurations import CONFIGURATIONS, configurations_with
@@ -35,6 +35,13 @@ _COPY = re.compile(
     r"(^|/)(\.ipynb_checkpoints/|\.history/|#[^/]*#$|\.[^/]*\.sw[a-p]$)"
     r"|(~|\.(bak|old|orig|rej|save|tmp))$"
 )
+
+
+class Place(NamedTuple):
+    """Where an instance is."""
+
+    folder: Path
+    config: str
 
 
 def load_tasks(
@@ -118,7 +125,8 @@ def unknown_names(names: Iterable[str], benchmark: Path) -> InputError:
     ids = places(benchmark)
     for name in sorted(names):
         if name in ids:
-            return ArgumentError("config", f"{name} belongs to the configuration {ids[name][1]}")
+            problem = f"{name} belongs to the configuration {ids[name].config}"
+            return ArgumentError("config", problem)
     known = {*ids, *(folder.name for folder in task_folders(benchmark))}
     named = ", ".join(f"{name}{did_you_mean(name, known)}" for name in sorted(names))
     return InputError(
@@ -141,25 +149,26 @@ def stated_ids(folder: Path) -> dict[str, str]:
     return ids
 
 
-def places(benchmark: Path | None = None) -> dict[str, tuple[Path, str]]:
-    """Return instance id → folder and configuration of all tasks."""
-    found: dict[str, tuple[Path, str]] = {}
+def places(benchmark: Path | None = None) -> dict[str, Place]:
+    """Return instance id → place for all tasks."""
+    ids: dict[str, Place] = {}
     for folder in task_folders(benchmark):
-        found.update((name, (folder, config)) for name, config in stated_ids(folder).items())
-    return found
+        for name, config in stated_ids(folder).items():
+            ids[name] = Place(folder, config)
+    return ids
 
 
 def choose_config(names: Iterable[str], benchmark: Path | None = None) -> str:
     """Return the configuration of instances; the default one for folders and for a mixture."""
     ids = places(benchmark)
-    configs = {ids[name][1] for name in names if name in ids}
+    configs = {ids[name].config for name in names if name in ids}
     return configs.pop() if len(configs) == 1 else FUNCTION
 
 
 def choose_folders(names: Iterable[str], benchmark: Path | None = None) -> list[str]:
     """Return the folders of instances of any configuration; other names stay as they are."""
     ids = places(benchmark)
-    return [ids[name][0].name if name in ids else name for name in names]
+    return [ids[name].folder.name if name in ids else name for name in names]
 
 
 def load_task(folder: Path, config: str = "") -> Task:
@@ -198,18 +207,19 @@ def load_task(folder: Path, config: str = "") -> Task:
 
 
 def _check_instances(task: Task, config: str) -> None:
-    """Check the instances of a configuration, or of all."""
+    """Check the instances of a configuration, or of all; a method stands for its variations."""
     ids = [item.instance_id for item in task.siblings]
     for index, name in enumerate(ids):
         if name in ids[:index]:
             place = f"{task.folder / 'task.yaml'}: implementations[{index}].instance_id"
             raise InputError(f"{place}: duplicate {name!r}")
-    has_methods = CONFIGURATIONS[config].is_method if config else None
-    if not has_methods:
-        for item in task.siblings:
-            _check_instance(task, item, "task.yaml")
-    if task.method is not None and has_methods is not False:
-        _check_instance(task, task.method, METHOD_FILE)
+    items: list[Instance] = [*task.siblings]
+    if task.method is not None:
+        items.append(task.method)
+    for item in items:
+        is_method = item.configuration.is_method
+        if not config or CONFIGURATIONS[config].is_method == is_method:
+            _check_instance(task, item, METHOD_FILE if is_method else "task.yaml")
 
 
 def _check_instance(task: Task, item: Instance, file: str) -> None:

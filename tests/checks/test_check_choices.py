@@ -152,11 +152,11 @@ def _open(**changes: object) -> dict[str, object]:
 MALFORMED: dict[str, tuple[dict[str, object], str]] = {
     "a_published_option": (
         {"counterfactual": [{"weights": "exponential", "average": "size"}]},
-        "'exponential' is not an unpublished option",
+        "weights: 'exponential' is not an unpublished option; known: cauchy, linear",
     ),
     "an_unknown_choice": (
         {"counterfactual": [{"weights": "cauchy", "colour": "red"}]},
-        "colour: 'red' is not an unpublished option",
+        "counterfactual[0]: the choice 'colour' is unknown; known: ",
     ),
     "open_and_unknown": (_open(open=["weights", "colour"]), "underspecified[0].open: the choice 'colour' is unknown"),
     "open_and_published": (_open(options={"average": "count"}), "'count' is not an unpublished option"),
