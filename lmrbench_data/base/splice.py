@@ -46,6 +46,14 @@ class _Located(NamedTuple):
         return [node for node in self.body if node is not self.node]
 
 
+class _Edit(NamedTuple):
+    """A text, and the lines that it replaces."""
+
+    start: int
+    stop: int
+    text: str
+
+
 class _Support(NamedTuple):
     """The statements that go with a function."""
 
@@ -87,8 +95,7 @@ def splice_functions(file: str, names: Sequence[str], code: str) -> str:
     """
     tree = _parse_answer(code)
     functions = _locate(tree, names, names)
-    support = _support(tree, functions)
-    return _replace_all(file, code, functions, {names[0]: support})
+    return _replace_all(file, code, functions, {names[0]: _other_statements(tree, functions)})
 
 
 def splice_reply(file: str, names: Sequence[str], code: str, goals: Sequence[str]) -> str:
@@ -106,15 +113,14 @@ def splice_reply(file: str, names: Sequence[str], code: str, goals: Sequence[str
         MalformedAnswerError: as `splice_code`, for any of them.
     """
     tree = _parse_answer(code)
-    functions = _locate(tree, names, goals)
-    lines = {name: located.holder.lineno for name, located in functions.items()}
-    order = sorted(names, key=lambda name: lines[name])
+    located = _locate(tree, names, goals)
+    functions = dict(sorted(located.items(), key=lambda item: item[1].holder.lineno))
     lowest = max(names, key=lambda name: first_line(find_function(file, name).node))
-    support: dict[str, list[ast.stmt]] = {}
-    for node in _new_statements(_support(tree, functions), file, goals):
-        owner = next((name for name in order if lines[name] > node.lineno), lowest)
-        support.setdefault(owner, []).append(node)
-    return _replace_all(file, code, {name: functions[name] for name in order}, support)
+    statements: dict[str, list[ast.stmt]] = {}
+    for node in _new_statements(_other_statements(tree, functions), file, goals):
+        owner = _function_below(node, functions) or lowest
+        statements.setdefault(owner, []).append(node)
+    return _replace_all(file, code, functions, statements)
 
 
 def covers(code: str, file: str) -> bool:
@@ -165,12 +171,12 @@ def _definitions(tree: ast.Module, name: str, names: Sequence[str] = ()) -> list
 def _bodies(tree: ast.Module, name: str, names: Sequence[str]) -> list[list[ast.stmt]]:
     """Return the blocks of code that may define a function."""
     *outer, last = name.split(".")
-    namesakes = [other for other in names if other.split(".")[-1] == last and other != name]
+    has_namesake = any(other.split(".")[-1] == last and other != name for other in names)
     bodies = list(class_bodies(tree.body, outer)) if outer else []
     if not names:
         for start in range(1, len(outer)):
             bodies += class_bodies(tree.body, outer[start:])
-    if not (outer and namesakes):
+    if not outer or not has_namesake:
         bodies.append(tree.body)
     if not names:
         bodies += [node.body for node in wrappers(tree)]
@@ -191,7 +197,7 @@ def _locate(tree: ast.Module, names: Sequence[str], goals: Sequence[str]) -> dic
     return functions
 
 
-def _support(tree: ast.Module, functions: dict[str, _Located]) -> list[ast.stmt]:
+def _other_statements(tree: ast.Module, functions: dict[str, _Located]) -> list[ast.stmt]:
     """Return the statements at the top of code that hold none of the functions."""
     holders = [located.holder for located in functions.values()]
     return [node for node in tree.body if node not in holders]
@@ -214,32 +220,44 @@ def _is_new(node: ast.stmt, statements: set[str], classes: set[str], functions: 
     return ast.dump(node) not in statements
 
 
+def _function_below(node: ast.stmt, functions: dict[str, _Located]) -> str | None:
+    """Return the first function that stands below a statement."""
+    for name, located in functions.items():
+        if located.holder.lineno > node.lineno:
+            return name
+    return None
+
+
 def _replace_all(
     file: str,
     code: str,
     functions: dict[str, _Located],
-    support: dict[str, list[ast.stmt]],
+    statements: dict[str, list[ast.stmt]],
 ) -> str:
-    """Replace functions in order; the first one of a class takes the other members along."""
+    """Replace functions in order; the first one of a class takes the other members along.
+
+    Args:
+        statements: function → statements at the top of the code that go with it.
+    """
     placed: list[ast.stmt] = [located.node for located in functions.values()]
     for name, located in functions.items():
         siblings = [node for node in located.siblings if node not in placed]
         placed += siblings
-        file = _replace(file, name, code, located, support.get(name, []), siblings)
+        file = _replace(file, name, code, located, statements.get(name, []), siblings)
     return file
 
 
 # --- take the answer apart -----------------------------------------------------------------------
 
 
-def _sort(
+def _support(
     name: str,
     place: Target,
     located: _Located,
     statements: Sequence[ast.stmt],
     siblings: Sequence[ast.stmt],
 ) -> _Support:
-    """Return what goes with a function of statements at the top and of siblings in its class."""
+    """Sort the statements at the top and the siblings in its class that go with a function."""
     above, below = _around(located.holder, statements)
     above += [node for node in siblings if isinstance(node, ast.Import | ast.ImportFrom)]
     beside = [node for node in siblings if node not in above]
@@ -314,14 +332,13 @@ def _replace(
     statements: Sequence[ast.stmt],
     siblings: Sequence[ast.stmt],
 ) -> str:
-    """Return a file with a function of an answer, and with what goes with it."""
+    """Replace a function of a file by that of an answer, and add what goes with it."""
     bom, file = split_bom(file)
     try:
         place = find_function(file, name)
-        support = _sort(name, place, located, statements, siblings)
+        support = _support(name, place, located, statements, siblings)
         result = _insert(file, place, split_lines(code), located.node, support)
-        future_names = _future_names(support.above + support.below)
-        result = _with_future(result, future_names)
+        result = _with_future(result, _future_names(support.above + support.below))
         find_function(result, name)  # the result must parse and hold one definition
     except SourceError as error:
         raise MalformedAnswerError(str(error)) from None
@@ -335,35 +352,38 @@ def _insert(
     lines = split_lines(file)
     node = place.node
     holder = place.parents[0] if place.parents else node
-    indent = indentation(lines, node.lineno)
     end = max(block_end(lines, node), block_end(lines, holder))
     above = _text(code, support.above)
-    members = _text(code, support.members, indent, gap="\n")
+    members = _text(code, support.members, indentation(lines, node.lineno), gap="\n")
+    below = _text(code, support.below)
     edits = [
-        (end, end, _below(lines[end - 1], _text(code, support.below))),
+        _insertion(end, _below(lines[end - 1], below)),
         _function_edit(lines, node, code, function),
-        (first_line(node) - 1, first_line(node) - 1, members),
-        (first_line(holder) - 1, first_line(holder) - 1, above and f"{above}\n"),
+        _insertion(first_line(node) - 1, members),
+        _insertion(first_line(holder) - 1, above and f"{above}\n"),
     ]
     newline = newline_of(file)
-    for start, stop, text in edits:
-        lines[start:stop] = [text.replace("\n", newline)]
+    for edit in edits:
+        lines[edit.start : edit.stop] = [edit.text.replace("\n", newline)]
     return "".join(lines)
+
+
+def _insertion(line: int, text: str) -> _Edit:
+    return _Edit(line, line, text)
 
 
 def _function_edit(
     lines: list[str], node: FunctionNode, code: list[str], function: FunctionNode
-) -> tuple[int, int, str]:
-    """Return the text for a function, and the lines that it replaces.
-
-    Decorators of the file stay unless the new function has some.
-    """
+) -> _Edit:
+    """Replace a function; decorators of the file stay unless the new function has some."""
     start = first_line(node) if function.decorator_list else node.lineno
     end = block_end(lines, node)
     text = "".join(code[first_line(function) - 1 : block_end(code, function)])
     old, new = indentation(code, function.lineno), indentation(lines, node.lineno)
     text = reindent(text, old, new).rstrip("\r\n")
-    return start - 1, end, text + ("\n" if _is_complete(lines[end - 1]) else "")
+    if _is_complete(lines[end - 1]):
+        text += "\n"
+    return _Edit(start - 1, end, text)
 
 
 def _below(last_line: str, text: str) -> str:
