@@ -4,8 +4,7 @@ import concurrent.futures
 from collections.abc import Callable, Generator, Iterable
 from typing import TypeVar
 
-#: Stop after this many consecutive failures of a server or an engine: it will not recover by
-#: itself.
+#: Consecutive failures after which a server or an engine will not recover by itself.
 GIVE_UP_AFTER = 5
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
@@ -39,7 +38,7 @@ def run_jobs(
     workers: int,
     *,
     stop: Callable[[], None] | None = None,
-    go_on: Callable[[], bool] = lambda: True,
+    may_start: Callable[[], bool] = lambda: True,
 ) -> Generator[tuple[_Job, concurrent.futures.Future[_Result]]]:
     """Work on several jobs at a time, on threads of this process, as `follow_jobs` does.
 
@@ -51,7 +50,7 @@ def run_jobs(
     try:
         end = stop or (lambda: None)
         yield from follow_jobs(
-            jobs, lambda job: pool.submit(work, job), slots=workers, stop=end, go_on=go_on
+            jobs, lambda job: pool.submit(work, job), slots=workers, stop=end, may_start=may_start
         )
     finally:
         pool.shutdown(wait=stop is not None, cancel_futures=True)
@@ -63,7 +62,7 @@ def follow_jobs(
     *,
     slots: int,
     stop: Callable[[], None],
-    go_on: Callable[[], bool] = lambda: True,
+    may_start: Callable[[], bool] = lambda: True,
 ) -> Generator[tuple[_Job, concurrent.futures.Future[_Result]]]:
     """Submit jobs, wherever they run, and yield each with its result when it is done.
 
@@ -73,13 +72,13 @@ def follow_jobs(
         submit: starts or queues a job.
         slots: number of jobs to have submitted at a time.
         stop: ends the jobs that are under way; called if the generator is closed early.
-        go_on: asked before each job; no more jobs begin once it is false.
+        may_start: asked before each job; no more jobs begin once it is false.
     """
     rest = iter(jobs)
     running: dict[concurrent.futures.Future[_Result], _Job] = {}
 
     def fill() -> None:
-        while len(running) < slots and go_on():
+        while len(running) < slots and may_start():
             try:
                 job = next(rest)
             except StopIteration:

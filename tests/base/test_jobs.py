@@ -55,9 +55,9 @@ def test_whatever_ends_early_leaves_nothing_under_way() -> None:
     assert len(begun) <= 5
 
 
-def test_no_job_begins_once_it_shall_not_go_on() -> None:
+def test_no_job_begins_once_none_may_start() -> None:
     done: list[int] = []
-    for job, _ in run_jobs(range(100), lambda job: job, 1, stop=pytest.fail, go_on=lambda: len(done) < 4):
+    for job, _ in run_jobs(range(100), lambda job: job, 1, stop=pytest.fail, may_start=lambda: len(done) < 4):
         done.append(job)
     assert done == [0, 1, 2, 3]
     failures = Failures()

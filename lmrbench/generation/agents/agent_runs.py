@@ -129,7 +129,9 @@ class _AgentRun:
     def _make(self, missing: Sequence[Missing], progress: Progress) -> None:
         """Make several rows at a time; only this thread writes them."""
         workers = self.settings.workers
-        done = run_jobs(missing, self._answer, workers, stop=self._call_off, go_on=self._may_start)
+        done = run_jobs(
+            missing, self._answer, workers, stop=self._call_off, may_start=self._may_start
+        )
         with contextlib.closing(done):
             for (_, key), future in done:
                 progress.step(self._take(future, f"{key.instance_id}, sample {key.sample}"))
