@@ -9,7 +9,7 @@
 
 import inspect
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self, TypeVar
 
 import pydantic
@@ -38,16 +38,21 @@ class Settings(pydantic.BaseModel):
             return cls(**values)
         except pydantic.ValidationError as error:
             first = error.errors()[0]
-        name, problem = str(first["loc"][0]), first["msg"].removeprefix("Input ")
-        if first["type"] == "path_type":  # pydantic names Python's class of paths
-            problem = "should be a path"
-        if first["type"] == "missing":
-            problem = "is missing"
-        elif first["type"] == "extra_forbidden":
-            problem = f"unknown argument{did_you_mean(name, cls.model_fields)}"
-        else:
-            problem += f", not {reprlib.repr(first['input'])}"
-        raise ArgumentError(name, problem)
+        name = str(first["loc"][0])
+        raise ArgumentError(name, _problem(name, first, cls.model_fields))
+
+
+def _problem(name: str, error: Mapping[str, Any], known: Iterable[str]) -> str:
+    """Return what is wrong with a field, given pydantic's error."""
+    kind = error["type"]
+    if kind == "missing":
+        return "is missing"
+    if kind == "extra_forbidden":
+        return f"unknown argument{did_you_mean(name, known)}"
+    expected = error["msg"].removeprefix("Input ")
+    if kind == "path_type":  # pydantic names Python's class of paths
+        expected = "should be a path"
+    return f"{expected}, not {reprlib.repr(error['input'])}"
 
 
 def keywords(settings: type[Settings]) -> Callable[[Function], Function]:

@@ -238,14 +238,16 @@ def reindent(block: str, old: str, new: str) -> str:
 
 def _lines_in_strings(block: str, is_indented: bool) -> set[int]:
     """Return the 1-based lines of a block that start inside a string."""
-    tree = parse(f"if True:\n{block}" if is_indented else block)
+    above = "if True:\n" if is_indented else ""
+    shift = above.count("\n")
+    tree = parse(above + block)
     lines: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr) or (
             isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
         ):
-            first_inside = node.lineno + 1 - is_indented
-            lines.update(range(first_inside, (node.end_lineno or 0) + 1 - is_indented))
+            end = (node.end_lineno or 0) - shift
+            lines.update(range(node.lineno + 1 - shift, end + 1))
     return lines
 
 

@@ -92,24 +92,26 @@ def _faults(node: Any) -> Iterator[tuple[Any, str]]:
 def _validator(schema: str) -> Any:
     import jsonschema
 
-    def is_integer(checker: Any, value: Any) -> bool:
-        return type(value) is int  # JSON Schema accepts 1.0; the dataset does not
-
-    def pattern(validator: Any, wanted: str, value: Any, schema: Any) -> Iterator[Any]:
-        # `$` is the end of the text in JSON Schema; in Python a line ending may follow.
-        found = isinstance(value, str) and re.search(wanted, value)
-        if isinstance(value, str) and (
-            not found or (wanted.endswith("$") and found.end() != len(value))
-        ):
-            yield jsonschema.ValidationError(f"{value!r} does not match {wanted!r}")
-
     base: Any = jsonschema.Draft202012Validator
-    types = base.TYPE_CHECKER.redefine("integer", is_integer)
     extend: Any = jsonschema.validators.extend
-    strict = extend(base, {"pattern": pattern}, type_checker=types)
+    types = base.TYPE_CHECKER.redefine("integer", _is_integer)
+    strict = extend(base, {"pattern": _check_pattern}, type_checker=types)
     path = Path(__file__).parents[1] / "schema" / schema
     content = json.loads(path.read_text(encoding="utf-8"))
     return strict(content, format_checker=base.FORMAT_CHECKER)
+
+
+def _is_integer(checker: Any, value: Any) -> bool:
+    return type(value) is int  # JSON Schema accepts 1.0; the dataset does not
+
+
+def _check_pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[Any]:
+    import jsonschema
+
+    # `$` is the end of the text in JSON Schema; in Python a line ending may follow.
+    strict = re.sub(r"\$\Z", r"\\Z", pattern)
+    if isinstance(value, str) and not re.search(strict, value):
+        yield jsonschema.ValidationError(f"{value!r} does not match {pattern!r}")
 
 
 def _explain(error: Any) -> str:
