@@ -181,8 +181,9 @@ def take_stdout() -> BinaryIO:
 def receive_frame() -> bytes | None:
     """Return the next frame from stdin; None at the end."""
     header = sys.stdin.buffer.read(8)
-    data = sys.stdin.buffer.read(int.from_bytes(header, "big"))
-    return data if len(header) == 8 and len(data) == int.from_bytes(header, "big") else None
+    size = int.from_bytes(header, "big")
+    data = sys.stdin.buffer.read(size)
+    return data if len(header) == 8 and len(data) == size else None
 
 
 def limit_resources(memory_bytes: int) -> None:

@@ -17,13 +17,13 @@ def now() -> str:
 
 
 def is_too_long(path: Path) -> bool:
-    """Return whether a path is longer than the system allows, such as the text of rows."""
+    """Return whether a path is longer than the system allows, as text in place of a path is."""
     try:
         path.stat()
     except OSError as error:
         return error.errno == errno.ENAMETOOLONG
     except ValueError:  # a null byte
-        return False
+        pass
     return False
 
 

@@ -24,7 +24,7 @@ def open_hub(token: str | None = None) -> "HfApi":
     """Return the Hub's client as the environment configures it (HF_ENDPOINT, HF_TOKEN, login).
 
     Raises:
-        InputError, InfraError: see `hub_errors`; the Hub has to answer a request soon.
+        InputError, InfraError: see `hub_errors`; also if the Hub does not answer at once.
     """
     from huggingface_hub import HfApi, get_session
     from huggingface_hub.utils.tqdm import disable_progress_bars
@@ -59,7 +59,7 @@ def hub_errors(what: str) -> Iterator[None]:
         raise InputError(f"{what}: HF_HUB_OFFLINE is set; unset it") from error
     except errors.HFValidationError as error:
         raise InputError(f"{what}: {error_line(error)}") from error
-    except (http_error, OSError, RuntimeError) as error:  # RuntimeError: of an upload, or of Xet
+    except (http_error, OSError, RuntimeError) as error:  # uploads and Xet raise RuntimeError
         if isinstance(error.__cause__, errors.HfHubHTTPError):
             raise _explain(what, error.__cause__) from error
         reason = f"{type(error).__name__}: {error_line(error)}"

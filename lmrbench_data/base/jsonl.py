@@ -204,7 +204,10 @@ def parse_row(line: bytes, keys: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def wrong_key(value: Any, keys: Mapping[str, Any]) -> str | None:
-    """Return the first key that `value` lacks or has with another type; None if all are there."""
+    """Return the first key that a value lacks or has with another type; None if all are right.
+
+    For a value other than an object, return a phrase that says so.
+    """
     if not isinstance(value, dict):
         return "not a JSON object"
     for name, kind in keys.items():

@@ -1,8 +1,8 @@
 """Call functions on untrusted input in child processes with limits on memory, CPU time and output.
 
 Python's parser holds the interpreter's lock while it works, and a small PDF can expand to gigabytes
-or crash its reader: nothing inside this process could stop them. Children with the default limits
-are kept and reused, one per calling thread; each ends with the pipe that it reads from.
+or crash its reader: nothing inside this process could stop them. A few children with the default
+limits are kept for later calls; each ends with the pipe that it reads from.
 """
 
 import atexit
@@ -33,6 +33,7 @@ from .errors import InfraError, InputError
 from .source import MalformedAnswerError
 
 MIB = 1024 * 1024
+#: Children that are kept between calls.
 MAX_IDLE = 4
 _BOOT = f"import sys; sys.path.append(sys.argv[1]); from {__name__} import serve; serve()"
 #: Memory is limited as address space, so nothing may reserve more than it uses.

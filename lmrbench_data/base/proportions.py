@@ -31,14 +31,15 @@ class Share:
     @classmethod
     def of(cls, hits: Iterable[bool]) -> "Share":
         """Count hits among independent items."""
-        found = list(hits)
-        return cls(sum(found), len(found))
+        items = list(hits)
+        return cls(sum(items), len(items))
 
     @classmethod
     def clustered(cls, hits: Iterable[tuple[Hashable, bool]]) -> "Share":
         """Count hits among items, each given with the unit that it belongs to."""
-        found = list(hits)
-        return cls(sum(hit for _, hit in found), len(found), len({unit for unit, _ in found}))
+        items = list(hits)
+        units = {unit for unit, _ in items}
+        return cls(sum(hit for _, hit in items), len(items), len(units))
 
     @property
     def value(self) -> float | None:

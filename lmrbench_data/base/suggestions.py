@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 
 #: Shortest part of a name that stands for the whole.
-LEAST = 3
+_LEAST = 3
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -16,10 +16,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """
     # Sorted, because the hint must not depend on the order of a set.
     plain = {_plain(other): other for other in sorted(known, reverse=True)}
-    wanted = _plain(name)
-    holders = [other for other in plain if len(wanted) >= LEAST and wanted in other]
-    near = sorted(holders, key=len) or difflib.get_close_matches(wanted, plain, n=1)
-    return f" (did you mean {plain[near[0]]!r}?)" if near else ""
+    part = _plain(name)
+    longer = [other for other in plain if len(part) >= _LEAST and part in other]
+    similar = sorted(longer, key=len) or difflib.get_close_matches(part, plain, n=1)
+    return f" (did you mean {plain[similar[0]]!r}?)" if similar else ""
 
 
 def _plain(name: str) -> str:

@@ -11,7 +11,7 @@ def environment(folder: Path, *, autoescape: bool = False, **filters: Any) -> "j
     """Return the templates of a folder; a missing value is an error, and no tag leaves a line."""
     import jinja2
 
-    made = jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=autoescape,
         undefined=jinja2.StrictUndefined,
@@ -19,5 +19,5 @@ def environment(folder: Path, *, autoescape: bool = False, **filters: Any) -> "j
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters |= filters
-    return made
+    templates.filters |= filters
+    return templates
