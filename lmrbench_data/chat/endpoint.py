@@ -59,6 +59,9 @@ def _read_texts(texts: Any) -> dict[str, Any]:
     body: dict[str, Any] = {}
     for text in texts if isinstance(texts, list | tuple) else [texts]:
         name, _, parameter = str(text).partition("=")
+        if not name:
+            problem = f"{text!r} names no parameter; write KEY=JSON, such as top_p=0.9"
+            raise ArgumentError("body", problem)
         if name in body:
             raise ArgumentError("body", f"{name} is named twice; name it once")
         try:
@@ -110,7 +113,8 @@ class JobSettings(ModelSettings):
         """Return the price of the model; None without a file.
 
         Raises:
-            InputError: the file lacks the model, or there is a cost limit but no file.
+            InputError: the file lacks the model or has a wrong price for it, or there is a cost
+                limit but no file.
         """
         if self.prices is None:
             if self.max_cost is not None:
@@ -118,13 +122,15 @@ class JobSettings(ModelSettings):
                 raise ArgumentError("max_cost", problem)
             return None
         prices = read_yaml(self.prices, _WRITE_PRICES)
-        table = {str(name): value for name, value in prices.items()}
-        try:
-            return Price.of(**table[self.model])
-        except (KeyError, ArgumentError, TypeError):
+        price = prices.get(self.model)
+        if not isinstance(price, dict):
             lacks = f"no input_per_mtok and output_per_mtok (US dollars) for {self.model!r}"
-            known = ", ".join(sorted(table)) or "none"
-            raise InputError(f"{self.prices}: {lacks}; it has {known}") from None
+            known = ", ".join(sorted(prices)) or "none"
+            raise InputError(f"{self.prices}: {lacks}; it has {known}")
+        try:
+            return Price.of(**price)
+        except ArgumentError as error:
+            raise InputError(f"{self.prices}: {self.model}: {error}") from None
 
 
 class RequestSettings(JobSettings, Endpoint):

@@ -510,6 +510,24 @@ def test_number_and_cost_of_the_requests_are_announced(
     assert texts[0].startswith("m: sending 1 request"), "before the first one"
 
 
+@pytest.mark.parametrize(
+    ("prices", "problem"),
+    [
+        ("other: {input_per_mtok: 1, output_per_mtok: 1}", r"no input_per_mtok .* for 'm'; it has other"),
+        ("m: 3", r"no input_per_mtok .* for 'm'; it has m"),
+        ("m: {input_per_mtok: 1}", "m: output_per_mtok: is missing"),
+        ("m: {input_per_mtok: 1, output_per_mtok: -1}", "m: output_per_mtok: should be greater than .* 0, not -1"),
+        ("m: {input_per_mtk: 1, output_per_mtok: 1}", "m: input_per_mtok: is missing"),
+    ],
+)
+def test_wrong_price_is_one_line(prices: str, problem: str, options: dict[str, Any], tmp_path: Path) -> None:
+    """The message names the model and the key, so that nobody looks for a model that is there."""
+    file = tmp_path / "prices.yaml"
+    file.write_text(prices)
+    with pytest.raises(InputError, match=f"^{file}: {problem}"):
+        lmr.generate(**options, prices=file)
+
+
 # --- parameters of the user's -----------------------------------------------------------------------------------------
 
 
@@ -532,6 +550,7 @@ def test_body_is_sent_recorded_and_compared(server: Server, options: dict[str, A
         (["model=1"], "the harness sets model itself"),
         (["max_tokens=9"], "the harness sets max_tokens itself"),
         (["top_p=0.9", "top_k=1", "top_p=0.9"], "top_p is named twice"),
+        (["=0.9"], "'=0.9' names no parameter; write KEY=JSON, such as top_p=0.9"),
     ],
 )
 def test_wrong_body_is_one_line(texts: list[str], problem: str, server: Server, options: dict[str, Any]) -> None:
