@@ -17,7 +17,7 @@ Events = Sequence[Any]
 
 @dataclass(frozen=True)
 class AnswerForm:
-    """One of them."""
+    """A form of answers: its path, and where the parts of an answer stand."""
 
     path: str
     """Below the address of the server."""

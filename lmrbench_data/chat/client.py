@@ -17,13 +17,12 @@ from ..base.text import one_line
 from .budget import Budget, CostLimitError, Tokens
 from .endpoint import Endpoint
 from .finish_reasons import Ending, ending, is_token_limit
-from .refusals import LIMITS, Cause, Options, cause_of, get, without_refused
+from .refusals import NEW_LIMIT, OLD_LIMIT, Cause, Options, cause_of, get, without_refused
 from .reply import Reply
 from .server import Connection, address_and_key, key_variable, server_name
 
 _log = logging.getLogger(__name__)
 Message = dict[str, str]
-CUT = "it was cut at max_tokens (finish_reason length)"
 FILTERED = "content_filter"
 #: Characters per token, for an estimate without a tokenizer; tokens of code are shorter than prose.
 CHARACTERS_PER_TOKEN = 3.5
@@ -86,8 +85,8 @@ class ChatClient:
             "temperature": temperature,
             "stream": False,  # some gateways stream by default
             "system": True,
-            LIMITS[0]: endpoint.max_tokens,
-            LIMITS[1]: None,
+            NEW_LIMIT: endpoint.max_tokens,
+            OLD_LIMIT: None,
         }
         self._url, self._key = address_and_key(endpoint.base_url)
         self.server = server_name(self._url)
@@ -179,7 +178,8 @@ class ChatClient:
         self.answers_others = True
         message = get(choice, "message")
         reason = one_line(get(choice, "finish_reason"))[:40]
-        problem = self._problem(message, reason)
+        tool = _tool(message)
+        problem = self._problem(message, reason, tool)
         return Completion(
             text="" if problem else _text(get(message, "content")),
             problem=problem,
@@ -189,7 +189,7 @@ class ChatClient:
             temperature=options["temperature"],
             has_system_role=options["system"],
             cut_by_server=self._check_tokens(reply.tokens, messages, options),
-            tool=_tool(message),
+            tool=tool,
         )
 
     def _learn(self, options: Options, started: Options) -> None:
@@ -200,12 +200,11 @@ class ChatClient:
             refused = [name for name in changes if started[name] is not None]
             self._warn("refused", f"the server does not accept {' and '.join(refused)}")
 
-    def _problem(self, message: Any, reason: str) -> str:
+    def _problem(self, message: Any, reason: str, tool: str) -> str:
         """Return why a message is not an answer; empty if it is one.
 
         Warn of problems that settings of the server can fix.
         """
-        tool = _tool(message)
         if tool:
             fix = "check the server's tool parser, or choose a model that answers in text"
             self._warn("tool", f"it calls tools that the request does not offer ({tool}); {fix}")
@@ -233,9 +232,9 @@ class ChatClient:
         if tokens is None:
             return ""
         limit = self.endpoint.max_tokens
-        name = LIMITS[0] if options[LIMITS[0]] else LIMITS[1]
+        name = NEW_LIMIT if options[NEW_LIMIT] else OLD_LIMIT
         if self.is_limit_ignored(tokens, name, limit):
-            self._options = {**self._options, LIMITS[0]: None, LIMITS[1]: limit}
+            self._options = {**self._options, NEW_LIMIT: None, OLD_LIMIT: limit}
         return self._cut_prompt(tokens, messages)
 
     def _cut_prompt(self, tokens: Tokens, messages: Sequence[Message]) -> str:
@@ -252,7 +251,7 @@ class ChatClient:
         """Return whether an answer is longer than the limit sent by this name; warn of it once."""
         if not limit or tokens.answer <= limit + max(16, limit // 10):
             return False
-        instead = f"; {LIMITS[1]} is sent instead" if name == LIMITS[0] else ""
+        instead = f"; {OLD_LIMIT} is sent instead" if name == NEW_LIMIT else ""
         counted = f"{tokens.answer:,} tokens, not {limit:,}"
         self._warn(name, f"the server ignores {name} ({counted}){instead}")
         return True
@@ -307,10 +306,15 @@ class ChatClient:
         return hints.get(status, "")
 
 
+def cut_problem(reason: str) -> str:
+    """Return the problem of an answer that reached the token limit."""
+    return f"it was cut at max_tokens (finish_reason {reason})"
+
+
 def _empty_problem(reason: str) -> str:
     """Return the problem of an answer without a text that ended for this reason."""
     if is_token_limit(reason):
-        return CUT.replace("length", reason)
+        return cut_problem(reason)
     what = "was cut off" if ending(reason) is Ending.CUT else "is empty"
     return f"it {what} (finish_reason {reason})"
 

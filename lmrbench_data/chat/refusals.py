@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 #: Names of the token limit, in the order in which they are tried.
-LIMITS = ("max_completion_tokens", "max_tokens")
+LIMITS = NEW_LIMIT, OLD_LIMIT = ("max_completion_tokens", "max_tokens")
 _MAX_TEXT = 2000
 #: The parameters of a request; None if left out. `system`: whether the server accepts that role.
 Options = Mapping[str, Any]
@@ -114,7 +114,7 @@ _ALIASES = {"response_format": r"|json_schema|structured.?output|guided|grammar|
 #: Fields that repeat the request or belong to a completion.
 _NO_WORDS = "input choices usage id object model created".split()
 #: An HTTP status in a text.
-_NUMBER = r"^\W*([45]\d\d)\b(?! tokens)|\b(?:http|status|error)(?: code)?\W{1,3}([45]\d\d)\b"
+_STATUS = r"^\W*([45]\d\d)\b(?! tokens)|\b(?:http|status|error)(?: code)?\W{1,3}([45]\d\d)\b"
 #: Words of a fault that passes, and of a request that is wrong.
 _PASSING = (
     r"rate.?limit|too.?many.?requests|overload|temporar|\bbusy\b|at capacity|"
@@ -220,11 +220,11 @@ def without_refused(options: Options, refusal: Refusal, cause: Cause | None) -> 
     if cause not in (Cause.ACCESS, Cause.UNKNOWN):
         return None
     sent = [name for name, value in options.items() if value is not None]
-    name = refusal.first_named(name for name in sent if name not in ("system", LIMITS[1]))
+    name = refusal.first_named(name for name in sent if name not in ("system", OLD_LIMIT))
     if not name:
         return None
-    if name == LIMITS[0]:
-        return {**options, LIMITS[0]: None, LIMITS[1]: options[LIMITS[0]]}
+    if name == NEW_LIMIT:
+        return {**options, NEW_LIMIT: None, OLD_LIMIT: options[NEW_LIMIT]}
     return {**options, name: None}
 
 
@@ -260,7 +260,7 @@ def _stated_status(leaves: Sequence[tuple[str, Any]]) -> int:
         if match and ("code" in name or "status" in name):
             return int(match[0])
     for _, value in leaves:
-        match = re.search(_NUMBER, str(value)[:_MAX_TEXT].lower())
+        match = re.search(_STATUS, str(value)[:_MAX_TEXT].lower())
         if match:
             return int(match[1] or match[2])
     return 0
