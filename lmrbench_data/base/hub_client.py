@@ -15,6 +15,8 @@ from .text import error_line
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperation, HfApi
 
+_NOT_ALLOWED = "not allowed; the token needs the `write` role for this repository"
+
 
 class ConflictError(InputError):
     """Somebody else changed the repository after it was read."""
@@ -91,9 +93,7 @@ def _explain(what: str, error: Any) -> Exception:
         if isinstance(error, kind):
             return InputError(f"{what}: {reason}")
     if status == 403:
-        return InputError(
-            f"{what}: not allowed; the token needs the `write` role for this repository ({message})"
-        )
+        return InputError(f"{what}: {_NOT_ALLOWED} ({message})")
     if status in (409, 412):
         return ConflictError(
             f"{what}: the repository has changed in the meantime ({message}); try again"
@@ -115,14 +115,14 @@ def check_rights(api: "HfApi", repo_id: str, *, write: bool) -> str:
     """
     with hub_errors("the Hub"):
         user = api.whoami()
-    needed = f"{repo_id}: not allowed; the token needs the `write` role for this repository"
     # The rights of a fine-grained token show only in use.
     if user.get("auth", {}).get("accessToken", {}).get("role") == "read":
-        raise InputError(f"{needed} (it may only read)")
+        raise InputError(f"{repo_id}: {_NOT_ALLOWED} (it may only read)")
     roles = {org["name"]: org.get("roleInOrg") for org in user.get("orgs", ())}
     namespace = repo_id.partition("/")[0]
     if write and namespace != user["name"] and roles.get(namespace, "read") == "read":
-        raise InputError(f"{needed} ({user['name']} may not write in {namespace})")
+        problem = f"{user['name']} may not write in {namespace}"
+        raise InputError(f"{repo_id}: {_NOT_ALLOWED} ({problem})")
     return str(user["name"])
 
 

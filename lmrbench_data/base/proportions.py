@@ -1,4 +1,8 @@
-"""Shares with Wilson's interval, how both are printed, the order of scores, and Cohen's kappa."""
+"""Shares with Wilson's interval, how both are printed, the order of scores, and Cohen's kappa.
+
+The module imports the standard library alone: the leaderboard Space gets a copy of it
+(`cards/space`).
+"""
 
 import math
 from collections import Counter

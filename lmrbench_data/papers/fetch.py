@@ -230,17 +230,18 @@ def fetch_missing(
     for key in missing:
         url = pdf_url(papers[key])
         host = urlsplit(url).netloc
-        if key != missing[0] and host not in unreachable:
-            time.sleep(PAUSE_S * _scale())
-        try:
-            if host in unreachable:
-                raise unreachable[host]
-            store.put(key, fetch_pdf(url), url)
-            summary.fetched += 1
-        except LMRBenchError as error:
-            summary.problems[key] = error
-            if isinstance(error, UnreachableError):
-                unreachable[host] = error
+        if host in unreachable:
+            summary.problems[key] = unreachable[host]
+        else:
+            if key != missing[0]:
+                time.sleep(PAUSE_S * _scale())
+            try:
+                store.put(key, fetch_pdf(url), url)
+                summary.fetched += 1
+            except LMRBenchError as error:
+                summary.problems[key] = error
+                if isinstance(error, UnreachableError):
+                    unreachable[host] = error
         progress.step("failed" if key in summary.problems else "fetched")
     return summary
 
