@@ -58,17 +58,22 @@ def _read_body(value: Any) -> dict[str, Any]:
 def _read_texts(texts: Any) -> dict[str, Any]:
     body: dict[str, Any] = {}
     for text in texts if isinstance(texts, list | tuple) else [texts]:
-        name, _, parameter = str(text).partition("=")
-        if not name:
-            problem = f"{text!r} names no parameter; write KEY=JSON, such as top_p=0.9"
-            raise ArgumentError("body", problem)
+        name, parameter = _read_text(str(text))
         if name in body:
             raise ArgumentError("body", f"{name} is named twice; name it once")
-        try:
-            body[name] = json.loads(parameter)
-        except (ValueError, RecursionError):
-            raise _not_json(name) from None
+        body[name] = parameter
     return body
+
+
+def _read_text(text: str) -> tuple[str, Any]:
+    name, _, parameter = text.partition("=")
+    if not name:
+        problem = f"{text!r} names no parameter; write KEY=JSON, such as top_p=0.9"
+        raise ArgumentError("body", problem)
+    try:
+        return name, json.loads(parameter)
+    except (ValueError, RecursionError):
+        raise _not_json(name) from None
 
 
 def _not_json(name: str) -> ArgumentError:
@@ -116,21 +121,25 @@ class JobSettings(ModelSettings):
             InputError: the file lacks the model or has a wrong price for it, or there is a cost
                 limit but no file.
         """
-        if self.prices is None:
-            if self.max_cost is not None:
-                problem = "needs prices: a YAML file with the prices of each model"
-                raise ArgumentError("max_cost", problem)
-            return None
-        prices = read_yaml(self.prices, _WRITE_PRICES)
-        price = prices.get(self.model)
-        if not isinstance(price, dict):
-            lacks = f"no input_per_mtok and output_per_mtok (US dollars) for {self.model!r}"
-            known = ", ".join(sorted(prices)) or "none"
-            raise InputError(f"{self.prices}: {lacks}; it has {known}")
-        try:
-            return Price.of(**price)
-        except ArgumentError as error:
-            raise InputError(f"{self.prices}: {self.model}: {error}") from None
+        if self.prices is not None:
+            return _read_price(self.prices, self.model)
+        if self.max_cost is not None:
+            problem = "needs prices: a YAML file with the prices of each model"
+            raise ArgumentError("max_cost", problem)
+        return None
+
+
+def _read_price(path: Path, model: str) -> Price:
+    prices = read_yaml(path, _WRITE_PRICES)
+    price = prices.get(model)
+    if not isinstance(price, dict):
+        lacks = f"no input_per_mtok and output_per_mtok (US dollars) for {model!r}"
+        known = ", ".join(sorted(prices)) or "none"
+        raise InputError(f"{path}: {lacks}; it has {known}")
+    try:
+        return Price.of(**price)
+    except ArgumentError as error:
+        raise InputError(f"{path}: {model}: {error}") from None
 
 
 class RequestSettings(JobSettings, Endpoint):
