@@ -1,6 +1,7 @@
 """Put functions from a piece of code into a file, with imports, helpers and members they need."""
 
 import ast
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeGuard
 
@@ -364,7 +365,7 @@ def _insert(
     ]
     newline = newline_of(file)
     for edit in edits:
-        lines[edit.start : edit.stop] = [edit.text.replace("\n", newline)]
+        lines[edit.start : edit.stop] = [re.sub(r"\r\n?|\n", newline, edit.text)]
     return "".join(lines)
 
 
