@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, Self
 
 _READ_BYTES = 2**20
-#: Enough to run programs and import libraries; no token.
+#: Variables that every child gets: enough to run programs and import libraries, no token.
 _KEPT = (
     "PATH",
     "PYTHONPATH",

@@ -1,7 +1,7 @@
-"""Talk to the Hub: one-line errors, and writes that a repeated command finds or makes again.
+"""Talk to the Hub: one-line errors, and writes that are safe to repeat.
 
-A response may be lost although the write arrived. The same command then finds its pull request by
-the title, and the client makes no commit of files that are there.
+A response may be lost although the write arrived. A repeated command then finds its pull request by
+the title, and the client does not commit files that are there already.
 """
 
 import contextlib

@@ -51,7 +51,7 @@ class Limits:
     cpu_s: int = 10
     """An ordinary answer takes milliseconds to parse; the worst that parses takes seconds."""
     wall_s: int = 120
-    """For each reply, on a machine that has no time for the child."""
+    """Wall time of each reply, in case the machine has no time for the child."""
     memory_bytes: int = 2048 * MIB
     """Address space of the child, where the system has such a limit (macOS has none)."""
     reply_bytes: int = 64 * MIB

@@ -18,7 +18,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _FILENAME = "<parsed, not run>"
 # Warnings about literals concern the author of the source, not our users.
 warnings.filterwarnings("ignore", module=re.escape(_FILENAME))
-#: The declaration of a file's encoding (PEP 263), and a first line that lets the second have it.
+#: The declaration of a file's encoding (PEP 263), and a first line below which it may stand.
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 _NO_CODE = re.compile(r"[ \t\f]*(?:#|$)")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

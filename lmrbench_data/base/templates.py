@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def environment(folder: Path, *, autoescape: bool = False, **filters: Any) -> "jinja2.Environment":
-    """Return the templates of a folder; a missing value is an error, and no tag leaves a line."""
+    """Return the templates of a folder; a missing value is an error, a line of tags leaves none."""
     import jinja2
 
     templates = jinja2.Environment(

@@ -37,11 +37,11 @@ class Reply:
 
     response: "httpx2.Response"
     status: int
-    """HTTP's, or the one that a reply without an answer deserves; 0 if nothing came."""
+    """The HTTP status, or the one that fits a reply without an answer; 0 if nothing came."""
     problem: str = ""
     """The reason why there is no answer."""
     is_billed: bool = False
-    """True also if it only may be."""
+    """Whether the server bills the request, or may."""
     is_lost: bool = False
     """Whether the same request would probably end the same way again."""
     form: AnswerForm = CHAT
@@ -166,7 +166,7 @@ def _read_success(reply: Reply) -> Reply:
 
 
 def _read_refusal(reply: Reply) -> Reply:
-    """Return the problem of a reply of status 200 without an answer."""
+    """Classify a reply of status 200 without an answer."""
     body = reply.body
     is_completion = isinstance(get(body, "choices"), list) and not get(body, "error")
     reply = replace(reply, is_billed=bool(is_completion or get(body, "usage")))

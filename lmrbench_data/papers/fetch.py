@@ -51,15 +51,15 @@ class PaperStore:
         Raises:
             InputError: it has changed since it was stored.
         """
-        first = self._first(key)
+        stored = self._stored_sha256(key)
         path = self.path(key)
-        if not first or not path.is_file():
+        if not stored or not path.is_file():
             return ""
-        if hashlib.sha256(path.read_bytes()).hexdigest() != first:
+        if hashlib.sha256(path.read_bytes()).hexdigest() != stored:
             raise InputError(
                 f"{path}: changed since it was stored; remove it, and fetch or add it again"
             )
-        return first
+        return stored
 
     def put(self, key: str, data: bytes, source: str) -> str:
         """Store a PDF and return its hash.
@@ -67,9 +67,9 @@ class PaperStore:
         Raises:
             InputError: a different PDF was stored before.
         """
-        first = self._first(key)
+        stored = self._stored_sha256(key)
         sha256 = hashlib.sha256(data).hexdigest()
-        if first and first != sha256:
+        if stored and stored != sha256:
             raise InputError(
                 f"{source}: differs from the PDF stored for {key} before; remove "
                 f"{self.path(key, '.sha256')} to replace it"
@@ -78,7 +78,7 @@ class PaperStore:
         write_atomically(self.path(key, ".sha256"), sha256)
         return sha256
 
-    def _first(self, key: str) -> str:
+    def _stored_sha256(self, key: str) -> str:
         path = self.path(key, ".sha256")
         return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
 

@@ -126,7 +126,7 @@ class Implementation(Instance):
         return self.goals[self.goal_file][0]
 
     def published_repo(self, task: "Task") -> dict[str, File]:
-        """Return it with siblings masked, which show answers, except those in `shown_siblings`."""
+        """Return it with siblings masked, which show answers; `shown_siblings` stay."""
         repo = dict(task.repo)
         shown = {self.instance_id, *self.shown_siblings}
         for other in task.siblings:
@@ -135,7 +135,7 @@ class Implementation(Instance):
         return repo
 
     def columns(self, golden: Mapping[str, str]) -> dict[str, Any]:
-        """Return the columns on the one function."""
+        """Return the columns of a single goal function."""
         return {
             "contract": self.contract,
             "goal_file": self.goal_file,
@@ -163,7 +163,7 @@ class Underspecified(Altered):
     configuration: ClassVar[Configuration] = CONFIGURATIONS[UNDERSPECIFIED]
 
     def published_repo(self, task: "Task") -> dict[str, File]:
-        """Return it with the experiments of its tables."""
+        """Return it with the experiments that print its tables."""
         return {**task.repo, **experiment_files(task.folder / self.experiments)}
 
     def instruction_for(self, choices: Sequence[Choice]) -> str:
@@ -180,9 +180,11 @@ class Underspecified(Altered):
         return f"{self.instruction}\n\n{part.rstrip()}"
 
     def columns(self, golden: Mapping[str, str]) -> dict[str, Any]:
-        """Return those of a method, and what an answer may spend."""
-        own = {"cpu_budget_s": self.cpu_budget_s, "difficulty": self.difficulty}
-        return {**super().columns(golden), **own}
+        """Return the columns of a method, the budget of experiments and the difficulty."""
+        columns = super().columns(golden)
+        columns["cpu_budget_s"] = self.cpu_budget_s
+        columns["difficulty"] = self.difficulty
+        return columns
 
 
 @dataclass(frozen=True)
