@@ -20,6 +20,14 @@ from .rows import DatasetRow
 if TYPE_CHECKING:
     from huggingface_hub import DatasetCardData
 
+#: The facts that every card states.
+_FACTS: dict[str, Any] = {
+    "language": ["en"],
+    "task_categories": ["text-generation"],
+    "tags": ["benchmark", "code-generation", "reproducibility", "language-modelling"],
+    "size_categories": ["n<1K"],
+}
+
 
 @dataclass(frozen=True)
 class Table:
@@ -75,19 +83,20 @@ def _header(
     """Return the header, whose hashes `load_dataset` puts into its cache's key."""
     from huggingface_hub import DatasetCardData
 
-    licences = sorted({row["license"] for row in rows})
-    facts: dict[str, Any] = {CARD_KEY: _stamp(tables, benchmark.version)}
+    stamp: dict[str, Any] = {CARD_KEY: _stamp(tables, benchmark.version)}
     return DatasetCardData(
         pretty_name=benchmark.title,
-        license=licences[0] if len(licences) == 1 else licences,
-        language=["en"],
-        task_categories=["text-generation"],
-        tags=["benchmark", "code-generation", "reproducibility", "language-modelling"],
-        size_categories=["n<1K"],
+        license=_licence(rows),
+        **_FACTS,
         configs=[_config(name, table, benchmark) for name, table in tables.items()],
         dataset_info=[_info(name, table, benchmark) for name, table in tables.items()],
-        **facts,
+        **stamp,
     )
+
+
+def _licence(rows: Sequence[DatasetRow]) -> str | list[str]:
+    licences = sorted({row["license"] for row in rows})
+    return licences[0] if len(licences) == 1 else licences
 
 
 def _stamp(tables: Mapping[str, Table], version: str) -> dict[str, Any]:

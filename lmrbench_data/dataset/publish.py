@@ -6,7 +6,7 @@ according to proved.json. A tag never moves, and a repeated push changes nothing
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,20 +101,25 @@ def plan_push(
     """
     plan = PushPlan(benchmark, repo_id, configs, more_files or {})
     check_rights(api, repo_id, write=True)
+    files: set[str] = set()
     with hub_errors(repo_id):
-        if not api.repo_exists(repo_id, repo_type="dataset"):
-            plan.changes = list(diff_rows([], plan.rows))
-            return plan
-        info = api.dataset_info(repo_id)
-    plan.head = info.sha
-    plan.done = _is_published(plan, tags(api, repo_id))
+        if api.repo_exists(repo_id, repo_type="dataset"):
+            info = api.dataset_info(repo_id)
+            plan.head = info.sha
+            files.update(item.rfilename for item in info.siblings or ())
+    if plan.head is not None:
+        plan.done = _is_published(plan, tags(api, repo_id))
     if not plan.done:
-        files = {item.rfilename for item in info.siblings or ()}
-        plan.removed = sorted(files - {*plan.files, *plan.more_files, *KEPT})
-        has_rows = not files.isdisjoint(map(data_file, CONFIGS))
-        old = _remote_rows(repo_id, plan.head) if has_rows else []
-        plan.changes = list(diff_rows(old, plan.rows))
+        _compare(plan, files)
     return plan
+
+
+def _compare(plan: PushPlan, files: Set[str]) -> None:
+    """Note what a push changes on main, which has these files."""
+    plan.removed = sorted(files - {*plan.files, *plan.more_files, *KEPT})
+    has_rows = not files.isdisjoint(map(data_file, CONFIGS))
+    old = _remote_rows(plan.repo_id, plan.head) if has_rows else []
+    plan.changes = list(diff_rows(old, plan.rows))
 
 
 def _is_published(plan: PushPlan, published: Mapping[str, str]) -> bool:
@@ -155,19 +160,23 @@ def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
 def _commit(api: "HfApi", plan: PushPlan, private: bool) -> str:
     from huggingface_hub import CommitOperation, CommitOperationAdd, CommitOperationDelete
 
-    if plan.head is None:
-        with hub_errors(plan.repo_id):
-            api.create_repo(plan.repo_id, repo_type="dataset", private=private, exist_ok=True)
-            plan.head = str(api.dataset_info(plan.repo_id).sha)
+    parent = plan.head or _create_repo(api, plan.repo_id, private)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "dataset"
         write_dataset(plan.rows, folder, plan.benchmark)
         sources = {file: folder / file for file in plan.files} | dict(plan.more_files)
-        additions = [CommitOperationAdd(file, str(source)) for file, source in sources.items()]
-        deletions = [CommitOperationDelete(file) for file in plan.removed]
+        operations: list[CommitOperation] = []
+        operations += [CommitOperationAdd(file, str(source)) for file, source in sources.items()]
+        operations += [CommitOperationDelete(file) for file in plan.removed]
         title = f"{plan.benchmark.title} {plan.tag} ({plan.sha256[:12]})"
-        operations: list[CommitOperation] = [*additions, *deletions]
-        return commit(api, plan.repo_id, operations, title=title, parent_commit=plan.head)
+        return commit(api, plan.repo_id, operations, title=title, parent_commit=parent)
+
+
+def _create_repo(api: "HfApi", repo_id: str, private: bool) -> str:
+    """Create a dataset repository; return its first commit."""
+    with hub_errors(repo_id):
+        api.create_repo(repo_id, repo_type="dataset", private=private, exist_ok=True)
+        return str(api.dataset_info(repo_id).sha)
 
 
 def diff_rows(
