@@ -88,27 +88,27 @@ def call_limited(
         InputError: the function raised it, or the input made the child reach a limit or crash.
         InfraError: no child could be started, or the machine had no time for it.
     """
-    file = Path(str(sys.modules[function.__module__].__file__)).resolve()
     request = {
-        "root": str(file.parents[function.__module__.count(".")]),
+        "root": _import_root(function.__module__),
         "module": function.__module__,
         "name": function.__qualname__,
         "arguments": arguments,
     }
     server = _Server(limits) if limits else _idle_server()
-    kind, value = "", None
+    reply = None
     try:
         server.send(request)
-        kind, value = server.receive()
+        reply = server.receive()
     except TimeoutError:
         reason = f"a child process took more than {server.limits.wall_s} s"
         raise InfraError(f"{reason}: the machine is too busy; use fewer workers") from None
     finally:
         # Without a reply its state is unknown.
-        if not kind or limits or len(_idle) >= MAX_IDLE:
+        if reply is None or limits or len(_idle) >= MAX_IDLE:
             server.child.kill()
         else:
             _idle.append(server)
+    kind, value = reply
     if kind == "refused":
         raise InputError(value)
     if kind == "bug":
@@ -116,13 +116,19 @@ def call_limited(
     return cast(_Result, value)
 
 
+def _import_root(module: str) -> str:
+    """Return the folder from which a module was imported by its full name."""
+    file = Path(str(sys.modules[module].__file__)).resolve()
+    return str(file.parents[module.count(".")])
+
+
 class _Server:
     """A child that answers one request after the other."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        root = str(Path(__file__).resolve().parents[__name__.count(".")])
-        command = [sys.executable, "-P", "-c", _BOOT, root, json.dumps(asdict(limits))]
+        arguments = [_import_root(__name__), json.dumps(asdict(limits))]
+        command = [sys.executable, "-P", "-c", _BOOT, *arguments]
         try:
             self.child = Child(command, environment=clean_environment() | _FRUGAL)
         except OSError as error:
