@@ -13,6 +13,8 @@ from typing import Any
 from .errors import InputError
 
 _TAG = "tag:yaml.org,2002:"
+_KEYS = (f"{_TAG}str", f"{_TAG}merge")
+_NUMBERS = (f"{_TAG}int", f"{_TAG}float")
 #: Numbers of base 8 and 60 in YAML 1.1.
 _OTHER_BASE = re.compile(r"[-+]?0[0-9_]+$|.*:")
 
@@ -33,8 +35,7 @@ def read_yaml(path: Path, fix: str = "see CONTRIBUTING.md") -> dict[str, Any]:
     try:
         loader = parser(path.read_text(encoding="utf-8"))
         node = loader.get_single_node()
-        if fault := next(_faults(node), None):
-            place, message = fault
+        for place, message in _faults(node):
             raise InputError(f"{path}: line {place.start_mark.line + 1}: {message}")
         data = loader.construct_document(node) if node is not None else None
     except FileNotFoundError:
@@ -67,23 +68,19 @@ def _faults(node: Any) -> Iterator[tuple[Any, str]]:
     import yaml
 
     if isinstance(node, yaml.MappingNode):
-        seen = set()
+        keys: set[str] = set()
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode):  # the constructor refuses others
-                if key.value in seen:
+                if key.value in keys:
                     yield key, f"duplicate key {key.value}"
-                elif key.tag not in (f"{_TAG}str", f"{_TAG}merge"):
+                elif key.tag not in _KEYS:
                     yield key, f"key {key.value} is not text; put it in quotes"
-                seen.add(key.value)
+                keys.add(key.value)
             yield from _faults(value)
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
             yield from _faults(item)
-    elif (
-        node is not None
-        and node.tag in (f"{_TAG}int", f"{_TAG}float")
-        and _OTHER_BASE.match(node.value)
-    ):
+    elif node is not None and node.tag in _NUMBERS and _OTHER_BASE.match(node.value):
         fix = "write it without leading zeros or colons, or quote it"
         yield node, f"YAML reads {node.value} in base 8 or 60; {fix}"
 

@@ -47,7 +47,7 @@ def _read_body(value: Any) -> dict[str, Any]:
     body = dict(value) if isinstance(value, Mapping) else _read_texts(value)
     for name, parameter in body.items():
         if name in _OWN:
-            raise ArgumentError("body", f"the harness sets {name} itself")
+            raise ArgumentError("body", f"the harness sets {name} itself; leave it out")
         try:
             json.dumps(parameter, allow_nan=False)
         except (ValueError, TypeError, RecursionError):

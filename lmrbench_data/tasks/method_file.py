@@ -1,6 +1,6 @@
 """Read method.yaml: a paper's method, its counterfactuals and its underspecified instances."""
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -87,20 +87,25 @@ def _underspecified(fields: Mapping[str, Any], stated: Mapping[str, Any]) -> Und
 def _faults(stated: Mapping[str, Any], known: Set[str]) -> Iterator[str]:
     """Yield what is wrong with the choices that an item opens: key and problem."""
     opened = set(stated["open"])
-    for name in sorted(opened - known):
-        yield f".open: the choice {name!r} is unknown; known: {', '.join(sorted(known))}"
+    yield from _unknown_choices("open", opened, known)
+    yield from _unknown_choices("unfit", stated.get("unfit", ()), known)
     for name in sorted(stated["options"].keys() - opened):
         yield f".options: the choice {name!r} is not open; add it to open"
     if stated.get("difficulty", EASY) != EASY:
         yield from _faults_of_mixed(stated, known)
 
 
+def _unknown_choices(key: str, names: Iterable[str], known: Set[str]) -> Iterator[str]:
+    for name in sorted(set(names) - known):
+        yield f".{key}: the choice {name!r} is unknown; known: {', '.join(sorted(known))}"
+
+
 def _faults_of_mixed(stated: Mapping[str, Any], known: Set[str]) -> Iterator[str]:
     """Yield why a hard or silent item does not open all choices that its one table can settle."""
     item = f"a {stated['difficulty']} item"
     least, most = HARD_CHOICES
-    for name in sorted(known ^ {*stated["open"], *stated.get("unfit", ())}):
-        yield f": {item} opens {name!r} or names it in unfit, and no other choices"
+    for name in sorted(known - {*stated["open"], *stated.get("unfit", ())}):
+        yield f".open: {item} opens all choices; add {name!r}, or the reason against it to unfit"
     if not least <= len(stated["open"]) <= most:
         yield f".open: {item} opens {least} to {most} choices"
     if len(stated["tables"]) != 1:

@@ -163,9 +163,9 @@ MALFORMED: dict[str, tuple[dict[str, object], str]] = {
     "no_such_table": (_open(tables=["curve"]), "no function table_curve"),
     "hard_with_two_choices": (_open(difficulty="hard"), "underspecified[0].open: a hard item opens 4 to 6 choices"),
     "silent_with_two_choices": (_open(difficulty="silent"), "a silent item opens 4 to 6 choices"),
-    "hard_and_partly_open": (
+    "unfit_and_unknown": (
         _open(difficulty="hard", unfit={"colour": "a free constant"}),
-        "opens 'colour' or names it in unfit",
+        "underspecified[0].unfit: the choice 'colour' is unknown; known: average, weights",
     ),
     "no_budget": (_open(cpu_budget_s=0), "cpu_budget_s"),
 }
