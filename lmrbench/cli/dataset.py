@@ -16,7 +16,7 @@ from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import CONFIGS, dataset_sha256, recordings_sha256
 from lmrbench_data.tasks.drafts import new_benchmark
 from lmrbench_data.tasks.manifest import load_benchmark
-from lmrbench_data.tasks.problems import Problem, problem_lines
+from lmrbench_data.tasks.problems import Problem
 from lmrbench_data.tasks.task import Task
 from lmrbench_data.tasks.task_folders import choose_folders, load_tasks
 from lmrbench_evaluate.sandbox import open_sandbox
@@ -226,7 +226,7 @@ def check(
     emit(
         [finding.as_dict() for finding in findings],
         as_json,
-        *problem_lines(findings if verbose else errors),
+        *map(str, findings if verbose else errors),
         f"{trials}, {plural(len(errors), 'error')}",
     )
     if errors:

@@ -7,7 +7,6 @@ import typer
 
 from lmrbench_data.base.text import plural
 from lmrbench_data.tasks.drafts import new_task
-from lmrbench_data.tasks.problems import problem_lines
 from lmrbench_evaluate.reports.text_table import Table
 
 from ..export.settings import HarborSettings
@@ -121,7 +120,7 @@ def lint(names: TaskNames = None, benchmark: BenchmarkFolder = None, as_json: Js
     count = plural(len(problems), "problem") if problems else "no problems"
     summary = f"{plural(tasks, 'task')}, {count}"
     as_dicts = [problem.as_dict() for problem in problems]
-    emit(as_dicts, as_json, *problem_lines(problems), summary)
+    emit(as_dicts, as_json, *map(str, problems), summary)
     if problems:
         raise typer.Exit(1)
 

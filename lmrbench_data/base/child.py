@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, BinaryIO, Self
+from typing import BinaryIO, Self
 
 _READ_BYTES = 2**20
 #: Variables that every child gets: enough to run programs and import libraries, no token.
@@ -42,7 +42,6 @@ class Child:
         *,
         environment: Mapping[str, str],
         folder: Path | None = None,
-        stdout: IO[bytes] | int = subprocess.PIPE,
         stderr: int = subprocess.DEVNULL,
         pass_fds: Sequence[int] = (),
         user: int | None = None,
@@ -61,7 +60,7 @@ class Child:
             command,
             bufsize=0,
             stdin=subprocess.PIPE,
-            stdout=stdout,
+            stdout=subprocess.PIPE,
             stderr=stderr,
             cwd=folder,
             env=environment,

@@ -22,7 +22,7 @@ class ConflictError(InputError):
     """Somebody else changed the repository after it was read."""
 
 
-def open_hub(token: str | None = None) -> "HfApi":
+def open_hub() -> "HfApi":
     """Return the Hub's client as the environment configures it (HF_ENDPOINT, HF_TOKEN, login).
 
     Raises:
@@ -32,7 +32,7 @@ def open_hub(token: str | None = None) -> "HfApi":
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
     disable_progress_bars()
-    api = HfApi(token=token, library_name="lmrbench")
+    api = HfApi(library_name="lmrbench")
     with hub_errors(api.endpoint):
         get_session().head(api.endpoint, timeout=hub_timeout()).close()
     return api

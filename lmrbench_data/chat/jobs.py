@@ -50,7 +50,7 @@ def do_jobs(
     client: ChatClient,
     summary: JobSummary,
     workers: int,
-    progress: Progress | None = None,
+    progress: Progress | None,
 ) -> None:
     """Do the missing jobs, several at a time; no request is in flight afterwards."""
     progress = progress or Progress()

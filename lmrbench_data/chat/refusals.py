@@ -187,7 +187,7 @@ def _first_sign(signs: Mapping[Cause, Iterable[str]], text: str) -> Cause | None
     return None
 
 
-def cause_of(status: int, refusal: Refusal, limit: int | None = None) -> Cause | None:
+def cause_of(status: int, refusal: Refusal, limit: int | None) -> Cause | None:
     """Return the cause of a refusal, for this token limit; None if the status says all."""
     if status == 402:
         return Cause.CREDIT

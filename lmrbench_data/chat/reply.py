@@ -111,7 +111,7 @@ class Reply:
         return 0.0
 
 
-def read_reply(response: "httpx2.Response", form: AnswerForm = CHAT) -> Reply:
+def read_reply(response: "httpx2.Response", form: AnswerForm) -> Reply:
     """Classify a response; a reply without an answer gets the status that it states, or 502."""
     reply = Reply(response, response.status_code, form=form)
     damage = response.extensions.get(DAMAGE, "")

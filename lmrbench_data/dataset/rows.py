@@ -249,8 +249,8 @@ def golden_files_of(row: DatasetRow) -> dict[str, str]:
     return {row["goal_file"]: row["golden_file"]}
 
 
-def choose_rows(rows: Sequence[DatasetRow], instances: Sequence[str] = ()) -> list[DatasetRow]:
-    """Return the rows of the given instances in this order; by default all, sorted by id."""
+def choose_rows(rows: Sequence[DatasetRow], instances: Sequence[str]) -> list[DatasetRow]:
+    """Return the rows of the given instances in this order; without any, all rows sorted by id."""
     known = {row["instance_id"]: row for row in rows}
     check_instances(instances, known)
     return [known[name] for name in dict.fromkeys(instances or sorted(known))]

@@ -16,7 +16,6 @@ from ..base.errors import ArgumentError, InputError
 from ..base.files import write_atomically
 from ..base.paths import benchmark_folder, benchmark_option, has_variants
 from ..base.text import cut, split_text
-from ..loader import FUNCTION
 from .manifest import LMR_BENCH
 from .problems import Problem, Severity
 from .task import RECORDED, Task
@@ -29,9 +28,7 @@ _GIT_RULES = """# The bytes of a task count in the dataset's hash: git never con
 """
 
 
-def load_finished(
-    benchmark: Path | None = None, config: str = FUNCTION
-) -> tuple[list[Task], list[Problem]]:
+def load_finished(benchmark: Path | None, config: str) -> tuple[list[Task], list[Problem]]:
     """Load the finished tasks; return them with a warning for each draft, which has TODO marks."""
     benchmark = benchmark or benchmark_folder()
     lint = f"`lmrbench tasks lint{benchmark_option(benchmark)}` lists what is left to do"
@@ -62,7 +59,7 @@ def todo_marks(folder: Path) -> Iterator[tuple[Path, int, str]]:
                 yield path, number, cut(line[mark.end() :].strip(" :#"), 100)
 
 
-def new_task(slug: str, benchmark: Path | None = None) -> Path:
+def new_task(slug: str, benchmark: Path | None) -> Path:
     """Copy the template into the next task folder, NN-SLUG, of a benchmark; return the folder."""
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug):
         raise ArgumentError(

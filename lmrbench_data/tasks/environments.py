@@ -80,7 +80,7 @@ def versions_in(tag: str) -> str:
     return ""
 
 
-def choose_environments(names: Sequence[str], benchmark: Path | None = None) -> list[Environment]:
+def choose_environments(names: Sequence[str], benchmark: Path | None) -> list[Environment]:
     """Return the environments of these names, or all."""
     known = load_environments(benchmark)
     for name in names:

@@ -87,7 +87,7 @@ def mask_files(
     goals: Mapping[str, Sequence[str]],
     removed: Mapping[str, Sequence[str]],
     *,
-    keep_imports: bool = False,
+    keep_imports: bool,
 ) -> dict[str, File]:
     """Mask functions in several files, and remove the definitions and imports that only they need.
 

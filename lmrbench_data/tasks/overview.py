@@ -60,7 +60,7 @@ def goal_text(goals: Sequence[str]) -> str:
     return f"{len(goals)} functions in {plural(len(files), 'file')}"
 
 
-def view_instances(name: str, track: str, benchmark: Path | None = None) -> list[dict[str, Any]]:
+def view_instances(name: str, track: str, benchmark: Path | None) -> list[dict[str, Any]]:
     """Return the instance of this id, or all instances of the task folder of this name."""
     [task] = load_tasks(choose_folders([name], benchmark), benchmark)
     return [

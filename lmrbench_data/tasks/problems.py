@@ -3,7 +3,6 @@
 `tasks lint`, `dataset check` and `dataset build` use it.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -42,10 +41,3 @@ class Problem:
 
     def __str__(self) -> str:
         return ": ".join(filter(None, (self.severity, self.subject, self.where, self.message)))
-
-
-def problem_lines(problems: Sequence[Problem], limit: int | None = None) -> Iterator[str]:
-    """Yield a line for each problem, and one for the number of those beyond the limit."""
-    yield from map(str, problems[:limit])
-    if limit is not None and len(problems) > limit:
-        yield f"... and {len(problems) - limit} more"

@@ -158,14 +158,14 @@ def places(benchmark: Path | None = None) -> dict[str, Place]:
     return ids
 
 
-def choose_config(names: Iterable[str], benchmark: Path | None = None) -> str:
+def choose_config(names: Iterable[str], benchmark: Path | None) -> str:
     """Return the configuration of instances; the default one for folders and for a mixture."""
     ids = places(benchmark)
     configs = {ids[name].config for name in names if name in ids}
     return configs.pop() if len(configs) == 1 else FUNCTION
 
 
-def choose_folders(names: Iterable[str], benchmark: Path | None = None) -> list[str]:
+def choose_folders(names: Iterable[str], benchmark: Path | None) -> list[str]:
     """Return the folders of instances of any configuration; other names stay as they are."""
     ids = places(benchmark)
     return [ids[name].folder.name if name in ids else name for name in names]
