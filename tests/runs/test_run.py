@@ -280,7 +280,9 @@ def test_a_full_disk_keeps_what_was_written(bench: Bench) -> None:
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4000, resource.RLIM_INFINITY))
 
-    done = subprocess.run(bench.command(), capture_output=True, text=True, preexec_fn=limited)
+    # Python would keep bytecode that was cut.
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(bench.command(), capture_output=True, text=True, preexec_fn=limited, env=environment)
     assert done.returncode == 3, done.stderr
     assert done.stderr.count("\n") == 1
     assert f"{bench.results}: File too large" in done.stderr
