@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import InputError
+from .text import one_line
 
 _TAG = "tag:yaml.org,2002:"
 _KEYS = (f"{_TAG}str", f"{_TAG}merge")
@@ -41,7 +42,9 @@ def read_yaml(path: Path, fix: str = "see CONTRIBUTING.md") -> dict[str, Any]:
     except FileNotFoundError:
         raise InputError(f"{path}: missing; {fix}") from None
     except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())[:300]}") from error
+        # PyYAML has a name for a text without a file.
+        problem = one_line(error).replace(' in "<unicode string>",', " in")
+        raise InputError(f"{path}: not YAML: {problem[:300]}") from error
     if not isinstance(data, dict):
         raise InputError(f"{path}: expected a mapping at the top; {fix}")
     return data

@@ -276,7 +276,8 @@ class ChatClient:
         """Return the exception for a problem that neither retries nor other parameters fix."""
         message = self.clean(reply.problem)
         if not (reply.status or reply.is_billed or self._is_reachable):
-            return InfraError(f"no server answers at {self.server} ({message})")
+            problem = f"no server answers at {self.server} ({message})"
+            return InfraError(f"{problem}; check the address, and that the server runs")
         if cause is Cause.CREDIT:
             return InfraError(f"the account has no credit left: {message}")
         if cause is Cause.LIMIT:

@@ -101,7 +101,7 @@ def new_benchmark(folder: Path, *, title: str, name: str = "") -> Path:
     if (folder / "benchmark.yaml").exists() or (folder / "environments").exists():
         raise InputError(f"{folder}: is already a benchmark; nothing is overwritten")
     if not title.strip():
-        raise ArgumentError("title", "is empty")
+        raise ArgumentError("title", "is empty; name the benchmark for its readers")
     plain = re.sub(r"[^a-z0-9._-]+", "-", folder.resolve().name.lower()).strip("-._")
     manifest = _manifest(name or plain, " ".join(title.split()))
     try:
