@@ -134,9 +134,10 @@ def test_pass_that_ends_early_knows_malformed_answers_and_says_why_a_judgement_f
     assert "model is loading" in make_report([judging.run]).to_html()
 
 
-def test_cut_reply_is_not_asked_for_again_with_the_same_limit(judging: Judging, server: Server) -> None:
+@pytest.mark.parametrize("reason", ["length", "MAX_TOKENS"])
+def test_cut_reply_is_not_asked_for_again_with_the_same_limit(judging: Judging, server: Server, reason: str) -> None:
     judging.evaluate(TOY_ANSWER)
-    server.judge = lambda request: Reply(body=completion('{"category": "C', finish_reason="length"))
+    server.judge = lambda request: Reply(body=completion('{"category": "C', finish_reason=reason))
     assert "cut at max_tokens" in judging.here(endpoint={"max_tokens": 50}).first_error
     assert len(server.requests) == 1
 

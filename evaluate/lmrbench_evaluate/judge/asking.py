@@ -16,6 +16,7 @@ from lmrbench_data.base.jobs import Progress
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.chat.budget import Budget, CostLimitError, Spent
 from lmrbench_data.chat.client import FILTERED, ChatClient, Completion, RequestError, cut_problem
+from lmrbench_data.chat.finish_reasons import is_token_limit
 from lmrbench_data.chat.jobs import JobSummary, do_jobs
 from lmrbench_data.chat.refusals import Cause
 
@@ -182,8 +183,8 @@ class Asking:
                 try:
                     return self.prompt.parse(completion.text, question)
                 except UnreadableError as error:
-                    problem = cut_problem(reason) if reason == "length" else str(error)
-            if reason in ("length", FILTERED):  # it would end the same way again
+                    problem = cut_problem(reason) if is_token_limit(reason) else str(error)
+            if reason == FILTERED or is_token_limit(reason):  # it would end the same way again
                 raise RequestError(f"no readable answer: {problem}", reached=reason == FILTERED)
             messages = question.messages
             if completion.text.strip():
