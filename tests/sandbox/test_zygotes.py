@@ -19,6 +19,7 @@ from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.expected import read_expected
 from lmrbench_evaluate.verdict.verdict import Status
+from support.sandboxes import workspace_of
 from support.toy import TOY_ANSWER, attempt_in, containers_of
 
 
@@ -250,3 +251,20 @@ def test_no_case_sees_what_torch_compile_kept_of_another(toy_row: Any, bwrap_san
     verdict = evaluate_prediction(row, answer, bwrap_sandbox, image, expected=two, together=True)  # type: ignore[arg-type]
     assert verdict.status is Status.PASSED, verdict.reason()
     assert [line for line in verdict.log.splitlines() if line.startswith("FRAMES")] == ["FRAMES 2"] * 2
+
+
+#: A type of this machine, one of another machine, and one that stands for another.
+ARRAYS = """
+import numpy
+numbers = numpy.linspace(0, 1, 3)
+return [numpy.asarray(numbers, dtype) for dtype in ("float64", ">f8", "longdouble", "float64")]
+"""
+
+
+def test_arrays_are_the_same_where_all_cases_run_in_one_process(local_sandbox: Sandbox) -> None:
+    """Big-endian and extended arrays became other numbers there, or none."""
+    alone, together = (
+        local_sandbox.run("", workspace_of(ARRAYS, together=is_together), Limits(60, 1024)).stdout
+        for is_together in (False, True)
+    )
+    assert together == alone

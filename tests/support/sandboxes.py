@@ -15,10 +15,11 @@ from lmrbench_evaluate.sandbox.base import Outcome
 from lmrbench_evaluate.verdict.decode import decode, read_frames
 
 
-def workspace_of(body: str, repo: dict[str, File] | None = None) -> bytes:
+def workspace_of(body: str, repo: dict[str, File] | None = None, *, together: bool = False) -> bytes:
     """Return a workspace whose one case runs `body`."""
     cases = f"def case_only(seed):\n{textwrap.indent(textwrap.dedent(body), '    ')}\n"
-    return workspace_tar(repo or {"empty.py": File(b"")}, cases.encode(), runs=[("only", 0)], limit_s=60)
+    files = repo or {"empty.py": File(b"")}
+    return workspace_tar(files, cases.encode(), runs=[("only", 0)], limit_s=60, together=together)
 
 
 def output_of(outcome: Outcome) -> Any:

@@ -14,6 +14,7 @@ where i is an index into the .npy files.
 """
 
 import base64
+import functools
 import io
 import json
 import sys
@@ -182,9 +183,18 @@ def _number(value: Any) -> Node | None:
 def _npy(array: Any) -> bytes:
     import numpy
 
-    buffer = io.BytesIO()
     dtype = EXTENDED.get(array.dtype.char) or array.dtype.newbyteorder("<")
     # With order C, and not `ascontiguousarray`, which would give an array of no dimensions one.
     plain = numpy.asarray(array, dtype, order="C")
-    numpy.lib.format.write_array(buffer, plain, allow_pickle=False)
+    return _npy_head(plain.dtype, plain.shape) + plain.tobytes()
+
+
+@functools.cache
+def _npy_head(dtype: Any, shape: tuple[int, ...]) -> bytes:
+    """Return what precedes the data in `.npy`; NumPy takes longer for it than for the data."""
+    from numpy.lib import format as npy
+
+    head = {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    buffer = io.BytesIO()
+    npy.write_array_header_1_0(buffer, head)
     return buffer.getvalue()

@@ -15,14 +15,10 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
-import encoding
 import runner
 
 #: What this process has compiled: (path, source) → code.
 _compiled: dict[tuple[str, bytes], CodeType] = {}
-#: Array type and shape → what precedes the data in `.npy`.
-_heads: dict[tuple[Any, ...], bytes] = {}
-_plain_npy = encoding._npy
 #: About what a result has beside its payload.
 _HEAD_BYTES = 20
 
@@ -63,12 +59,11 @@ def run_all(runs: list[runner.Run]) -> Iterator[runner.Result]:
 def use_shortcuts() -> None:
     """Replace what takes longer than an ordinary case, in every case anew.
 
-    Without one of them, answers to three tasks took 2.6 times (code), 1.4 times (methods), 1.15
-    times (heads of arrays) or 1.6 times (seeds) their CPU time.
+    Without one of them, answers to three tasks took 2.6 times (code), 1.4 times (methods) or 1.6
+    times (seeds) their CPU time.
     """
     importlib.machinery.SourceFileLoader.source_to_code = _code_of  # type: ignore[method-assign,assignment]
     dataclasses.exec = _execute  # type: ignore[attr-defined]
-    encoding._npy = _npy
     if torch := sys.modules.get("torch"):
         # The original notes the seed, with a formatted stack, for devices that no container has.
         torch.manual_seed = torch.random.manual_seed = _seed_torch  # type: ignore[attr-defined]
@@ -143,13 +138,3 @@ def _code_of(_loader: Any, data: Any, path: str, **options: Any) -> CodeType:
 def _execute(text: str, *namespaces: dict[str, Any]) -> None:
     """Execute the methods that `dataclasses` writes, which are the same in every case."""
     exec(_code_of(None, text.encode(), "<string>"), *namespaces)
-
-
-def _npy(array: Any) -> bytes:
-    """Return the bytes of `encoding._npy`, whose heads NumPy writes anew for each array."""
-    array = sys.modules["numpy"].asarray(array, order="C")
-    key = array.dtype, array.shape
-    if key not in _heads:
-        whole = _plain_npy(array)
-        _heads[key] = whole[: len(whole) - array.nbytes]
-    return _heads[key] + bytes(array.tobytes())
