@@ -71,6 +71,17 @@ def test_environment_of_the_harness_stays_outside(
     assert (found["USER"], found["LOGNAME"], found["PYTHONHASHSEED"]) == ("nobody", "nobody", "0")
 
 
+def test_log_states_that_it_was_cut(local_sandbox: Sandbox) -> None:
+    """It did not where the last piece that was read was the first to make it too long."""
+    for size in (16_000, 40_000, 200_000):
+        outcome = local_sandbox.run(
+            "", workspace_of(f"import os; os.write(1, b'<' + b'x' * {size} + b'>')"), Limits(30, 256)
+        )
+        assert ("\n[...]\n" in outcome.log) is (size > 16_384)
+        assert outcome.log.startswith("--- only seed 0\n<x")
+        assert outcome.log.endswith("x>\n")
+
+
 STRAGGLER = """
 import os, sys, time
 if os.fork() == 0:

@@ -90,7 +90,9 @@ _IMPORT = re.compile(
 #: the clock: on a busy machine every child would import torch again, and a run of seconds would
 #: take minutes of CPU time.
 PRELOAD_S = 20
+#: Bytes at the start and at the end of a log that are kept, and what replaces those between.
 LOG_BYTES = 8192
+_CUT = b"\n[...]\n"
 RESULT_BYTES = 16 * 1024 * 1024
 PR_SET_DUMPABLE = 4
 _READ_BYTES = 65536
@@ -479,10 +481,10 @@ def read_some(pipe: int, content: bytearray) -> bool:
 
 
 def read_log(pipe: int, log: bytearray) -> bool:
-    """Do so for a log, of which only the first and last bytes count."""
+    """Add what a pipe holds to a log, and cut out its middle; return the same as `read_some`."""
     has_more = read_some(pipe, log)
-    if len(log) > 4 * LOG_BYTES:
-        del log[LOG_BYTES:-LOG_BYTES]
+    if len(log) > 2 * LOG_BYTES + len(_CUT):
+        log[LOG_BYTES:-LOG_BYTES] = _CUT
     return has_more
 
 
@@ -500,8 +502,5 @@ def end(pid: int) -> int:
 
 
 def write_log(case: str, seed: int, log: bytearray) -> None:
-    if not log:
-        return
-    if len(log) > 2 * LOG_BYTES:
-        log = log[:LOG_BYTES] + b"\n[...]\n" + log[-LOG_BYTES:]
-    os.write(2, f"--- {case} seed {seed}\n".encode() + bytes(log).rstrip(b"\n") + b"\n")
+    if log:
+        write_all(2, f"--- {case} seed {seed}\n".encode() + log.rstrip(b"\n") + b"\n")
