@@ -6,7 +6,7 @@ becomes its runner (`runner.py`), which forks a child for each case, or one chil
 (`together.py`). `encoding.py` turns outputs into bytes, `cgroup.py` reads counters of the kernel,
 and cases import `lmrbench_cases.py`. `probe.py` measures the machine in a sandbox of its own. All
 need Python 3.11 and the standard library; they use torch, NumPy and pandas only where the task
-does. The harness imports only lists from `seccomp.py` and `walls.py`.
+does. The harness imports only `seccomp.py` and `walls.py`.
 """
 
 import hashlib
@@ -44,14 +44,30 @@ module.main(settings)
 """
 
 
-def source(name: str) -> str:
-    """Return the text of one of these files."""
+def _source(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
-def zygote_program(**settings: object) -> bytes:
-    """Return what a zygote with these settings (`zygote.main`) reads first from stdin."""
-    return json.dumps([{name: source(name) for name in _FILES}, settings]).encode("ascii")
+def probe_arguments(seconds: float) -> list[str]:
+    """Return the arguments for Python that measure the machine (`probe.py`)."""
+    return ["-I", "-S", "-c", _source("probe.py"), str(seconds)]
+
+
+def zygote_program(
+    *,
+    walls: Mapping[str, int] | None,
+    in_place: bool = False,
+    has_cgroup: bool = False,
+    required: Sequence[str] = (),
+) -> bytes:
+    """Return what a zygote reads first from stdin; `zygote.main` describes the settings."""
+    settings = {
+        "walls": walls,
+        "in_place": in_place,
+        "has_cgroup": has_cgroup,
+        "required": required,
+    }
+    return json.dumps([{name: _source(name) for name in _FILES}, settings]).encode("ascii")
 
 
 def zygote_arguments(program: bytes) -> list[str]:
@@ -72,10 +88,10 @@ def one_answer(workspace: bytes, modules: Sequence[str], work: str) -> tuple[lis
 
     Its output follows a line of stdout that begins with `begin`.
     """
-    program = zygote_program(walls=None, in_place=True, has_cgroup=True, required=[])
+    program = zygote_program(walls=None, in_place=True, has_cgroup=True)
     return zygote_arguments(program), program + zygote_message(workspace, modules, work, {})
 
 
 def runner_sha256() -> str:
     """Return the identity of all code that runs in the sandbox beside the task's."""
-    return hashlib.sha256(b"".join(source(name).encode() for name in _FILES)).hexdigest()
+    return hashlib.sha256(b"".join(_source(name).encode() for name in _FILES)).hexdigest()

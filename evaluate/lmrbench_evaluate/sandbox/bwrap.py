@@ -112,8 +112,7 @@ class BwrapSandbox(ChildSandbox):
         """Start a zygote in bubblewrap, and end it after the block."""
         user = _USER if os.geteuid() != 0 else _FIRST_USER + secrets.randbelow(_USERS)
         walls = {"user": user, "disk_mb": limits.disk_mb}
-        required = self._required.get(image, [])
-        program = zygote_program(walls=walls, in_place=False, has_cgroup=False, required=required)
+        program = zygote_program(walls=walls, required=self._required.get(image, ()))
         with _readable(configuration()) as venv, _readable(_user_entry(user)) as passwd:
             files = (venv.fileno(), passwd.fileno())
             command = [

@@ -22,7 +22,7 @@ from lmrbench_data.base.child import Child, describe_status
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.tasks.environments import Environment, known_environments
 
-from ..runner import source
+from ..runner import probe_arguments
 from .base import START_S, Ended, Limits, Pieces
 from .processes import cpu_seconds, descendants, kill_descendants
 from .zygote import END_S, Zygote
@@ -93,7 +93,7 @@ class ChildZygote(Zygote):
 
     def offered_share(self, seconds: float) -> float:
         # In a session of its own, like a run: schedulers divide the machine between sessions.
-        command = [sys.executable, "-I", "-S", "-c", source("probe.py"), str(seconds)]
+        command = [sys.executable, *probe_arguments(seconds)]
         try:
             output = subprocess.check_output(
                 command, stderr=subprocess.DEVNULL, start_new_session=True

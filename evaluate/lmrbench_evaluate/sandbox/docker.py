@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 
 from lmrbench_data.base.errors import InfraError
 
-from ..runner import source, zygote_arguments, zygote_program
+from ..runner import probe_arguments, zygote_arguments, zygote_program
 from ..runner.seccomp import NEEDED_FOR_WALLS, OWNERLESS, REFUSED
 from ..runner.walls import MASKED
 from .base import PYTHON_OPTIONS, START_S, Ended, Limits, Pieces
@@ -116,7 +116,7 @@ class DockerSandbox(ZygoteSandbox):
         is_shared = self.isolation == SHARED
         user = _FIRST_USER + secrets.randbelow(_USERS)
         walls = {"user": user, "disk_mb": limits.disk_mb} if is_shared else None
-        program = zygote_program(walls=walls, in_place=not is_shared, has_cgroup=True, required=[])
+        program = zygote_program(walls=walls, in_place=not is_shared, has_cgroup=True)
         options: dict[str, Any] = {
             "user": f"{user}:{user}",
             "command": ["python", *PYTHON_OPTIONS, *zygote_arguments(program)],
@@ -265,7 +265,7 @@ class _ContainerZygote(Zygote):
         if not self._probe:
             self._probe = self._create_probe()
             api.start(self._probe)
-        command = ["python", "-I", "-S", "-c", source("probe.py"), str(seconds)]
+        command = ["python", *probe_arguments(seconds)]
         output = api.exec_start(api.exec_create(self._probe, command, user=USER)["Id"])
         try:
             return float(output)

@@ -65,7 +65,7 @@ class LocalSandbox(ChildSandbox):
     @contextlib.contextmanager
     def zygote(self, image: str, limits: Limits) -> Iterator[Zygote]:
         """Start a zygote, and end it after the block."""
-        program = zygote_program(walls=None, in_place=False, has_cgroup=False, required=[])
+        program = zygote_program(walls=None)
         child = ZygoteChild(
             [sys.executable, *PYTHON_OPTIONS, *zygote_arguments(program)],
             environment={**ZYGOTE_ENVIRONMENT, "PATH": os.defpath},
