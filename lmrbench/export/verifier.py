@@ -26,6 +26,7 @@ from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.text import one_line
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import read_archive
+from lmrbench_evaluate.runner.walls import NOBODY
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from lmrbench_evaluate.verdict.choices import PUBLISHED, STATED, counted_choices
@@ -37,8 +38,6 @@ from ..generation.answer_patch import TooMuchError, read_folder
 ROW = "row.json.gz"
 REWARDS = "reward.json"
 VERDICT = "verdict.json"
-#: `nobody`: nothing else in a container runs as this user.
-_NOBODY = 65534
 #: Exit status of a failure of the machinery; no reward is written then.
 _INFRA = 3
 
@@ -77,7 +76,8 @@ def main() -> None:
 
 def _grade(row: DatasetRow, tests: Path, repo: Path, logs: Path) -> Verdict:
     """Grade the repository and write the files; InfraError if there is no verdict."""
-    user = _NOBODY if os.geteuid() == 0 else None
+    # Nothing else in a container runs as `nobody`.
+    user = NOBODY if os.geteuid() == 0 else None
     with _closed(tests), _closed(logs):
         with LocalSandbox(user=user) as sandbox:
             verdict = grade_folder(row, repo, sandbox)

@@ -49,13 +49,13 @@ Data = bytes | bytearray
 
 
 class Limit(NamedTuple):
-    """The end of a case."""
+    """When a case must end."""
 
     cpu: float
-    """In `spent`."""
+    """CPU seconds, as `spent` counts them."""
     wall: float
-    """In `time.monotonic`: stops a sleeping case if the harness, which has the rule
-    (`sandbox/meter.py`), is gone."""
+    """Seconds of `time.monotonic`. The harness ends sleeping cases long before (see
+    `sandbox/meter.py`), unless it is gone."""
 
 
 #: A case and its seed.
@@ -264,7 +264,6 @@ def in_child(
         close(result_read, result_write, log_read, log_write)
         return [died(reason=f"no process could be started: {error.strerror}")]
     if pid == 0:
-        runs = runs[:]
         forget(plan)
         cgroup.close()
         close(stream, result_read, log_read)

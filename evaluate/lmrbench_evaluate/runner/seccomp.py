@@ -64,12 +64,13 @@ def filter_program(*, has_cgroup: bool = False) -> bytes:
         for name in REFUSED:
             if not (has_cgroup and name in OWNERLESS):
                 rules.refuse(name, errno.EPERM)
-        # Its flags are in memory, which a filter cannot read; the C library then uses clone.
+        # The flags of clone3 are in memory, which a filter cannot read. Without clone3, the C
+        # library uses clone.
         rules.refuse("clone3", errno.ENOSYS)
         new_user = _Comparison(0, _EQUAL_MASKED, _CLONE_NEWUSER, _CLONE_NEWUSER)
         rules.refuse("clone", errno.EPERM, new_user)
         if not has_cgroup:
-            # Its pages stay when every process has let go of them, and count for none.
+            # Such pages stay when every process has let go of them, and count for none.
             shared = _Comparison(3, _EQUAL_MASKED, _MAP_SHARED_ANONYMOUS, _MAP_SHARED_ANONYMOUS)
             rules.refuse("mmap", errno.EPERM, shared)
         # No network, not even a loopback. The kernel reads the lower half of the argument; a filter

@@ -61,7 +61,7 @@ MASKED = """
 """.split()
 #: Runs a function in a new process and returns its number.
 Fork = Callable[[Callable[[], object]], int]
-#: The user `nobody`, as a job knows itself.
+#: The number of the user `nobody`.
 NOBODY = 65534
 
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -41,8 +41,9 @@ import walls
 _SET_CHILD_SUBREAPER = 36
 _MADV_COLLAPSE = 25
 _HUGE_PAGE = 1 << 21
-#: Only without walls, where nothing is secret, and only on systems other than Linux.
+#: Without it, on systems other than Linux, there are no walls, and so no secrets.
 _HAS_SPLICE = hasattr(os, "splice")
+#: Libraries that `load` has tried to import.
 _tried: set[str] = set()
 
 

@@ -25,6 +25,7 @@ from lmrbench_data.base.errors import InfraError
 
 from ..runner import zygote_arguments, zygote_program
 from ..runner.seccomp import filter_program
+from ..runner.walls import NOBODY
 from .base import PYTHON_OPTIONS, USER_NAME, Ended, Limits
 from .bwrap_memory import MemoryWatch
 from .bwrap_view import (
@@ -39,9 +40,8 @@ from .child_sandbox import ChildSandbox, ChildZygote, ZygoteChild, find_environm
 from .zygote import OWN_PROCESSES, WORK, ZYGOTE_ENVIRONMENT, GoneError, Zygote
 from .zygotes import SHARED, Isolation
 
-#: The user inside a user namespace; there, the limit of processes counts only those of the run.
-_USER = 65534
-_USER_NAMESPACE = f"--unshare-user --uid {_USER} --gid {_USER} --cap-drop ALL".split()
+#: Within a user namespace, the limit of processes counts only those of the run.
+_USER_NAMESPACE = f"--unshare-user --uid {NOBODY} --gid {NOBODY} --cap-drop ALL".split()
 #: The first kernel that counts processes by user namespace.
 _KERNEL = (5, 14)
 #: Each of root's runs gets a random user of this many, without processes: the kernel counts
@@ -110,7 +110,7 @@ class BwrapSandbox(ChildSandbox):
     @contextlib.contextmanager
     def zygote(self, image: str, limits: Limits) -> Iterator[Zygote]:
         """Start a zygote in bubblewrap, and end it after the block."""
-        user = _USER if os.geteuid() != 0 else _FIRST_USER + secrets.randbelow(_USERS)
+        user = NOBODY if os.geteuid() != 0 else _FIRST_USER + secrets.randbelow(_USERS)
         walls = {"user": user, "disk_mb": limits.disk_mb}
         program = zygote_program(walls=walls, required=self._required.get(image, ()))
         with _readable(configuration()) as venv, _readable(_user_entry(user)) as passwd:

@@ -156,8 +156,8 @@ def _standard_library() -> list[Path]:
 
 def _hidden(folders: Iterable[Path], own: Path | None) -> list[Path]:
     """Return the parts of these folders to hide: other packages, this one and the benchmark."""
-    lowest = Path(paths.__file__).parents[1]
-    secrets = [Path(__file__).parents[1], lowest, lowest.with_name("lmrbench")]
+    data_package = Path(paths.__file__).parents[1]
+    secrets = [Path(__file__).parents[1], data_package, data_package.with_name("lmrbench")]
     secrets += [path for path in (paths.benchmark_folder(), own) if path]
     hidden: set[Path] = set()
     for folder in folders:

@@ -26,7 +26,7 @@ from ..runner import probe_arguments
 from .base import START_S, Ended, Limits, Pieces
 from .processes import cpu_seconds, descendants, kill_descendants
 from .zygote import END_S, Zygote
-from .zygotes import CLOSED, SHARED, Isolation, ZygoteSandbox
+from .zygotes import SHARED, Isolation, ZygoteSandbox
 
 #: Longest wait for output, so that limits that a zygote watches are noticed.
 WATCH_S = 0.2
@@ -141,8 +141,7 @@ class ChildSandbox(ZygoteSandbox):
         """Kill a child at the end of the block, or when the sandbox is closed meanwhile."""
         with child:
             with self._lock:
-                if self._closed:  # while the process was being started
-                    raise InfraError(CLOSED)
+                self.refuse_if_closed()  # while the process was being started
                 self._children.add(child)
             try:
                 yield

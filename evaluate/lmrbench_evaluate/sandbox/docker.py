@@ -29,7 +29,7 @@ from lmrbench_data.base.errors import InfraError
 
 from ..runner import probe_arguments, zygote_arguments, zygote_program
 from ..runner.seccomp import NEEDED_FOR_WALLS, OWNERLESS, REFUSED
-from ..runner.walls import MASKED
+from ..runner.walls import MASKED, NOBODY
 from .base import PYTHON_OPTIONS, START_S, Ended, Limits, Pieces
 from .docker_client import (
     RUN_LABEL,
@@ -44,11 +44,11 @@ from .docker_client import (
 )
 from .images import ensure_image, layers_digest
 from .zygote import OWN_PROCESSES, WORK, ZYGOTE_ENVIRONMENT, GoneError, Zygote
-from .zygotes import CLOSED, CONTAINER, SHARED, Isolation, ZygoteSandbox
+from .zygotes import CONTAINER, SHARED, Isolation, ZygoteSandbox
 
 #: The process that created a container: `docker ps --filter label=lmrbench.process=PID`.
 PROCESS_LABEL = "lmrbench.process"
-USER = "65534:65534"
+USER = f"{NOBODY}:{NOBODY}"
 #: Containers for answers have random users, because the kernel limits some things by user
 #: (descriptors under way, watched files), through which answers that run side by side could talk.
 #: Engines without root have 65,536 users.
@@ -161,7 +161,7 @@ class DockerSandbox(ZygoteSandbox):
                 forbids it.
             options: options of the container itself, such as its command.
         """
-        self._refuse_if_closed()
+        self.refuse_if_closed()
         self._start_reaper()
         with engine_errors("Docker engine"):
             api = self._api()
@@ -175,7 +175,7 @@ class DockerSandbox(ZygoteSandbox):
             )
             container = made["Id"]
             try:
-                self._refuse_if_closed()  # while the container was being created
+                self.refuse_if_closed()  # while the container was being created
                 if not self._limits_hold:
                     _require_limits(api, container, limits)
                     self._limits_hold = True
@@ -197,10 +197,6 @@ class DockerSandbox(ZygoteSandbox):
                 if is_clean:
                     # Also waits for the detached process, which holds its stdout.
                     reaper.communicate(b"done")
-
-    def _refuse_if_closed(self) -> None:
-        if self._closed:
-            raise InfraError(CLOSED)
 
     def _api(self) -> Any:
         """Return the client of this thread: `requests` sessions must not be shared."""
@@ -340,9 +336,9 @@ def _host_config(
 
 def _require_limits(api: Any, container: str, limits: Limits) -> None:
     """Refuse an engine that ignores limits, as one without root does on cgroup v1."""
-    held = api.inspect_container(container)["HostConfig"]
-    is_limited = held["Memory"] == limits.memory_mb * 2**20
-    if not is_limited or held["PidsLimit"] != limits.processes:
+    host = api.inspect_container(container)["HostConfig"]
+    expected = (limits.memory_mb * 2**20, limits.processes)
+    if (host["Memory"], host["PidsLimit"]) != expected:
         raise InfraError(
             "the engine cannot limit memory and processes; without root, it needs cgroup v2"
         )

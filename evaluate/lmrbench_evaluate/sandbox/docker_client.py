@@ -118,9 +118,9 @@ def _message(error: Exception) -> str:
     return text[:300]
 
 
-def stream_socket(attached: Any) -> socket.socket:
+def stream_socket(stream: Any) -> socket.socket:
     """Return the socket below the object that the client returns for an attached stream."""
-    connection: socket.socket = getattr(attached, "_sock", attached)
+    connection: socket.socket = getattr(stream, "_sock", stream)
     return connection
 
 

@@ -31,7 +31,7 @@ from lmrbench_data.base.errors import InfraError, OverloadError
 from .base import START_S, Ended, Limits, Outcome, Pieces
 
 #: The first line of the runner, before any tested code runs, with the CPU seconds of its start.
-_READY = re.compile(rb"ready(?: (\d{1,6}\.\d{3}))?\n")
+_READY = re.compile(rb"ready (\d{1,6}\.\d{3})\n")
 #: The last line of the runner: the CPU seconds of all cases. It informs users and decides nothing.
 _USED = re.compile(rb"used (\d{1,6}\.\d{3})\n\Z")
 _USED_BYTES = 32
@@ -91,7 +91,7 @@ class Meter:
             return
         if first := _READY.match(stdout):
             self._ready = True
-            self._start_cpu_s = float(first[1] or 0)
+            self._start_cpu_s = float(first[1])
             self._since = self._last_check = time.monotonic()
             self._next_check = self._since + min(self._interval_s, self._time_s)
 
@@ -150,7 +150,7 @@ def collect_output(
     read: Callable[[float], Pieces | None],
     meter: Meter,
     limits: Limits,
-    watch: Callable[[], Ended | None] = lambda: None,
+    watch: Callable[[], Ended | None],
 ) -> tuple[bytearray, str, Ended]:
     """Collect stdout and the log until both end or the run reaches a limit.
 

@@ -26,12 +26,12 @@ def parents() -> dict[int, int]:
         import psutil
 
         return {process.pid: process.ppid() for process in psutil.process_iter()}
-    found = {}
+    parent_of = {}
     for name in os.listdir(_PROC):
         if name.isdigit():
             with contextlib.suppress(OSError):  # it has ended
-                found[int(name)] = int(_stat(int(name))[_PARENT])
-    return found
+                parent_of[int(name)] = int(_stat(int(name))[_PARENT])
+    return parent_of
 
 
 def descendants(pid: int, parent_of: dict[int, int] | None = None) -> set[int]:
@@ -43,14 +43,14 @@ def descendants(pid: int, parent_of: dict[int, int] | None = None) -> set[int]:
     children: dict[int, list[int]] = {}
     for process, parent in (parent_of or parents()).items():
         children.setdefault(parent, []).append(process)
-    found: set[int] = set()
+    started: set[int] = set()
     waiting = [pid]
     while waiting:
         for process in children.get(waiting.pop(), ()):
-            if process not in found:
-                found.add(process)
+            if process not in started:
+                started.add(process)
                 waiting.append(process)
-    return found
+    return started
 
 
 def cpu_seconds(processes: Iterable[int]) -> float:

@@ -20,7 +20,6 @@ ISOLATIONS: tuple[Isolation, Isolation] = get_args(Isolation)
 SHARED, CONTAINER = ISOLATIONS
 #: Largest number of idle zygotes; beyond it, the one that has been idle longest is ended.
 MAX_IDLE = 8
-CLOSED = "the sandbox was closed"
 
 
 class _Idle(NamedTuple):
@@ -67,8 +66,7 @@ class ZygoteSandbox(Sandbox):
         with contextlib.ExitStack() as ends:
             ends.push(place.ends)
             outcome, can_take_another = place.zygote.run(modules, workspace, limits)
-            if self._closed:
-                raise InfraError(CLOSED)
+            self.refuse_if_closed()
             if can_take_another and self.isolation == SHARED:
                 ends.pop_all()
                 self._keep(place)
@@ -82,10 +80,14 @@ class ZygoteSandbox(Sandbox):
         for place in idle:
             place.ends.close()
 
+    def refuse_if_closed(self) -> None:
+        """Raise InfraError once `close` has been called."""
+        if self._closed:
+            raise InfraError("the sandbox was closed")
+
     def _take_idle(self, kind: Hashable) -> _Idle | None:
         with self._lock:
-            if self._closed:
-                raise InfraError(CLOSED)
+            self.refuse_if_closed()
             for place in reversed(self._idle):
                 if place.kind == kind:
                     self._idle.remove(place)
