@@ -89,7 +89,7 @@ def export_harbor(settings: HarborSettings, progress: Progress | None = None) ->
         raise InputError(f"{settings.out}: is not an empty folder; name a new one, or remove it")
     out.mkdir(parents=True, exist_ok=True)
     progress.start(len(rows))
-    # Inside the folder, because the user may stand in it.
+    # Inside the folder, which is not replaced: it may be the user's current folder.
     with tempfile.TemporaryDirectory(dir=out, prefix=".") as staging:
         write_tasks(rows, settings, Path(staging), progress)
         write_registry(rows, Path(staging))
@@ -151,9 +151,7 @@ def _rows(settings: HarborSettings) -> list[DatasetRow]:
     return rows
 
 
-def harbor_task(
-    row: DatasetRow, *, track: str = "paper", network: str = "public"
-) -> dict[str, File]:
+def harbor_task(row: DatasetRow, *, track: str = "paper", network: str = "none") -> dict[str, File]:
     """Return the files of a row's task folder, by path."""
     image = registry_tag(row["docker_image"])
     workspace = workspace_files(row, track=track, has_network=network == "public")

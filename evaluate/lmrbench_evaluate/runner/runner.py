@@ -157,7 +157,7 @@ def load_libraries(threads: int) -> None:
     set_variables(threads)
     stop = spent() + PRELOAD_S
     for module, name in sorted(find_imports()):
-        # The name is a function, say, or does not exist; the child reports real errors.
+        # The name may be a function, or of nothing; the child reports real errors.
         with contextlib.suppress(Exception, SystemExit):
             if spent() < stop:
                 importlib.import_module(module)

@@ -71,7 +71,7 @@ def main(settings: dict[str, Any]) -> None:
         if not message:  # the job to end has ended by itself
             continue
         is_new = load(message["modules"], settings["required"])
-        answer = job.Answer(stored(message["size"]), message["work"], message["rlimits"])
+        answer = job.Answer(store(message["size"]), message["work"], message["rlimits"])
         send_time(b"begin", has_cgroup)
         if settings["in_place"]:
             walls.restrict(program)
@@ -98,7 +98,7 @@ def read_line() -> bytes:
     return bytes(line)
 
 
-def stored(size: int) -> int:
+def store(size: int) -> int:
     """Move this many bytes from stdin into a file in memory; return its descriptor."""
     if hasattr(os, "memfd_create"):
         file = os.memfd_create("workspace")
@@ -131,7 +131,7 @@ def load(modules: list[str], required: list[str]) -> bool:
     if not new:
         return False
     _tried.update(new)
-    gc.disable()  # which takes a fourteenth of the time of an import
+    gc.disable()  # collecting takes a fourteenth of the time of an import
     for name in new:
         try_import(name, name in required)
     if torch := sys.modules.get("torch"):
@@ -146,7 +146,7 @@ def try_import(name: str, is_required: bool) -> None:
     try:
         importlib.import_module(name)
     except (Exception, SystemExit) as error:
-        # Others are functions, say, or not needed by the repository; the job reports errors.
+        # Other names may be functions, or unused by the repository; the job reports real errors.
         if is_required:
             sys.exit(f"cannot import {name}: {type(error).__name__}: {error}")
 
@@ -218,7 +218,7 @@ def relay(pid: int, pipes: dict[int, bytes]) -> None:
                 read_line()
                 os.kill(pid, signal.SIGKILL)
                 poll.unregister(0)
-            elif size := waiting(fd):
+            elif size := count_bytes(fd):
                 runner.write_all(1, b"%s %d\n" % (pipes[fd], size))
                 move(fd, 1, size)
             else:
@@ -227,7 +227,7 @@ def relay(pid: int, pipes: dict[int, bytes]) -> None:
                 del pipes[fd]
 
 
-def waiting(pipe: int) -> int:
+def count_bytes(pipe: int) -> int:
     """Return the number of bytes that a pipe holds."""
     number = bytearray(4)
     fcntl.ioctl(pipe, termios.FIONREAD, number)

@@ -1,8 +1,8 @@
 """Run workspaces in child processes of this machine: the common part of `local` and `bwrap`.
 
-A backend starts a zygote, says how its jobs are limited, and ends it. Starting and killing one
-child is `base.child`'s task. These children differ in one way: a job is limited by CPU time that
-`meter` measures from outside, and by rlimits that it sets after it has unpacked the workspace.
+A backend starts a zygote, says how its jobs are limited, and ends it; `base.child` starts and kills
+one child. A job is limited by CPU time, which `meter` measures from outside, and by rlimits, which
+it sets once it has unpacked the workspace.
 """
 
 import contextlib

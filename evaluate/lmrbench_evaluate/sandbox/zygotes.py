@@ -22,7 +22,7 @@ SHARED, CONTAINER = ISOLATIONS
 MAX_IDLE = 8
 
 
-class _Idle(NamedTuple):
+class _OpenZygote(NamedTuple):
     kind: Hashable
     zygote: Zygote
     ends: contextlib.ExitStack
@@ -35,7 +35,7 @@ class ZygoteSandbox(Sandbox):
     def __init__(self, isolation: Isolation) -> None:
         self.isolation = isolation
         self._lock = threading.Lock()
-        self._idle: list[_Idle] = []
+        self._idle: list[_OpenZygote] = []
         self._closed = False
 
     @abstractmethod
@@ -49,27 +49,26 @@ class ZygoteSandbox(Sandbox):
     def run(
         self, image: str, workspace: bytes, limits: Limits, modules: Sequence[str] = ()
     ) -> Outcome:
-        # A run without libraries may need them with other settings, such as more threads.
+        # A run without modules loads libraries itself, with its own settings, such as more threads.
         kind = (self.kind(image, limits), bool(modules))
         while idle := self._take_idle(kind):
             with contextlib.suppress(GoneError):
                 return self._run_in(idle, modules, workspace, limits)
-        with contextlib.ExitStack() as ends:
-            zygote = ends.enter_context(self.zygote(image, limits))
-            new = _Idle(kind, zygote, ends.pop_all())
-        return self._run_in(new, modules, workspace, limits)
+        ends = contextlib.ExitStack()
+        zygote = ends.enter_context(self.zygote(image, limits))
+        return self._run_in(_OpenZygote(kind, zygote, ends), modules, workspace, limits)
 
     def _run_in(
-        self, place: _Idle, modules: Sequence[str], workspace: bytes, limits: Limits
+        self, opened: _OpenZygote, modules: Sequence[str], workspace: bytes, limits: Limits
     ) -> Outcome:
         """Run an answer in a zygote, which is then idle, or is ended."""
         with contextlib.ExitStack() as ends:
-            ends.push(place.ends)
-            outcome, can_take_another = place.zygote.run(modules, workspace, limits)
+            ends.push(opened.ends)
+            outcome, can_take_another = opened.zygote.run(modules, workspace, limits)
             self.refuse_if_closed()
             if can_take_another and self.isolation == SHARED:
                 ends.pop_all()
-                self._keep(place)
+                self._keep(opened)
             return outcome
 
     def close(self) -> None:
@@ -77,27 +76,27 @@ class ZygoteSandbox(Sandbox):
             self._closed = True
             idle = self._idle
             self._idle = []
-        for place in idle:
-            place.ends.close()
+        for opened in idle:
+            opened.ends.close()
 
     def refuse_if_closed(self) -> None:
         """Raise InfraError once `close` has been called."""
         if self._closed:
             raise InfraError("the sandbox was closed")
 
-    def _take_idle(self, kind: Hashable) -> _Idle | None:
+    def _take_idle(self, kind: Hashable) -> _OpenZygote | None:
         with self._lock:
             self.refuse_if_closed()
-            for place in reversed(self._idle):
-                if place.kind == kind:
-                    self._idle.remove(place)
-                    return place
+            for idle in reversed(self._idle):
+                if idle.kind == kind:
+                    self._idle.remove(idle)
+                    return idle
         return None
 
-    def _keep(self, place: _Idle) -> None:
+    def _keep(self, opened: _OpenZygote) -> None:
         surplus = None
         with self._lock:
-            self._idle.append(place)
+            self._idle.append(opened)
             if self._closed or len(self._idle) > MAX_IDLE:
                 surplus = self._idle.pop(0)
         if surplus:
