@@ -15,7 +15,7 @@ import gzip
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,6 +26,7 @@ from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.text import one_line
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import read_archive
+from lmrbench_evaluate.rebuild.workspace import libraries_of
 from lmrbench_evaluate.runner.walls import NOBODY
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
@@ -41,7 +42,8 @@ VERDICT = "verdict.json"
 #: Exit status of a failure of the machinery; no reward is written then.
 _INFRA = 3
 
-#: The columns that `evaluate_repository` reads. A row has those of its configuration.
+#: The columns that `evaluate_repository` reads; a row has those of its configuration. No verdict
+#: needs the reference, which stays outside.
 COLUMNS = (
     "instance_id",
     "repo_archive",
@@ -57,6 +59,8 @@ COLUMNS = (
     "docker_image",
     "row_sha256",
 )
+#: One more column: the libraries to load, which the reference's text decides.
+_LIBRARIES = "libraries"
 _BYTES = "base64"
 
 
@@ -69,7 +73,7 @@ def main() -> None:
         row = read_row((tests / ROW).read_bytes())
         verdict = _grade(row, tests, repo, logs)
     except (LMRBenchError, OSError) as error:
-        print(f"error: {one_line(str(error))}", file=sys.stderr)
+        print(f"error: {one_line(error)}", file=sys.stderr)
         raise SystemExit(_INFRA) from None
     print(f"{row['instance_id']}: {verdict.reason(core=True) or 'reproduced'}")
 
@@ -90,12 +94,17 @@ def _grade(row: DatasetRow, tests: Path, repo: Path, logs: Path) -> Verdict:
 
 
 def grade_folder(row: DatasetRow, folder: Path, sandbox: Sandbox) -> Verdict:
-    """Return the verdict on a repository on disk; all that an agent left there is its answer."""
+    """Return the verdict on a repository on disk; all that an agent left there is its answer.
+
+    Args:
+        row: from `read_row`.
+    """
+    modules = cast(Mapping[str, Any], row)[_LIBRARIES]
     try:
         left = read_folder(read_archive(row["repo_archive"]), folder)
     except TooMuchError as error:
         return Verdict.without_cases(Cause.NOT_APPLICABLE, str(error))
-    return evaluate_repository(row, left.files, sandbox, row["docker_image"])
+    return evaluate_repository(row, left.files, sandbox, row["docker_image"], modules)
 
 
 def rewards(row: DatasetRow, verdict: Verdict) -> dict[str, float]:
@@ -121,13 +130,8 @@ def rewards(row: DatasetRow, verdict: Verdict) -> dict[str, float]:
 def _shares_of_choices(verdict: Verdict) -> dict[str, float]:
     facts = {"choices": verdict.choices, "searches_table": verdict.searches_table}
     readings = [choice["reading"] for choice in counted_choices(facts)]
-    return {
-        reading: _share(readings.count(reading), len(readings)) for reading in (STATED, PUBLISHED)
-    }
-
-
-def _share(hits: int, total: int) -> float:
-    return hits / total if total else 0.0
+    total = max(1, len(readings))
+    return {reading: readings.count(reading) / total for reading in (STATED, PUBLISHED)}
 
 
 def verdict_facts(row: DatasetRow, verdict: Verdict) -> dict[str, Any]:
@@ -151,7 +155,8 @@ def _closed(folder: Path) -> Iterator[None]:
 
 def row_bytes(row: DatasetRow) -> bytes:
     """Return the columns that a verdict needs as gzipped JSON, for a container without Arrow."""
-    columns = {name: value for name, value in row.items() if name in COLUMNS}
+    columns: dict[str, Any] = {name: value for name, value in row.items() if name in COLUMNS}
+    columns[_LIBRARIES] = libraries_of(row)
     text = json.dumps(columns, default=_encode, sort_keys=True)
     return gzip_bytes(text.encode("ascii"))
 

@@ -23,8 +23,14 @@ from lmrbench_evaluate.predictions.prediction import own_answer
 from lmrbench_evaluate.rebuild.workspace import rebuild
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
+from lmrbench_evaluate.verdict.verdict import Verdict
 from support.command_line import Done, in_process
 from support.toy import TOY_ANSWER
+
+
+def grade(row: DatasetRow, folder: Path, sandbox: Sandbox) -> Verdict:
+    """Return the verdict of the verifier, which gets the row as it is exported."""
+    return grade_folder(read_row(row_bytes(row)), folder, sandbox)
 
 
 def below(files: Mapping[str, File], folder: str) -> dict[str, File]:
@@ -48,7 +54,9 @@ def test_an_agent_sees_the_workspace_and_the_answer_is_in_the_solution_alone(
         assert name.startswith("solution/") or not any(line in data.splitlines() for line in hidden), name
     seen = b"".join(file.data for file in below(files, "environment").values())
     assert b"case_" not in seen
-    assert read_row(files["tests/row.json.gz"].data)["expected"] == row["expected"]
+    exported = read_row(files["tests/row.json.gz"].data)
+    assert exported["expected"] == row["expected"]
+    assert not exported.keys() & {"golden_file", "golden_files"}
     task = tomllib.loads(files["task.toml"].data.decode())
     assert {task[part]["network_mode"] for part in ("environment", "agent", "verifier")} == {"no-network"}
     assert task["environment"]["memory_mb"] > row["tests"]["memory_mb"]
@@ -111,7 +119,7 @@ def test_the_verifier_gives_the_verdict_of_an_evaluation(
     row: DatasetRow = request.getfixturevalue(fixture)
     official = evaluate_prediction(row, own_answer(row, word), local_sandbox, "")
     write_files(rebuild(row, own_answer(row, word)), tmp_path / "repo")
-    found = grade_folder(read_row(row_bytes(row)), tmp_path / "repo", local_sandbox)
+    found = grade(row, tmp_path / "repo", local_sandbox)
     assert (found.status, found.cases, found.choices) == (official.status, official.cases, official.choices)
     assert rewards(row, found)["reward"] == float(word == "gold")
 
@@ -124,7 +132,7 @@ def test_rewards_tell_what_was_read_from_what_was_recited(
     stated = "return self.total(values) / self.size\n"
     assert stated in window.read_text()
     window.write_text(window.read_text().replace(stated, "return self.total(values) / len(values[-self.size :])\n"))
-    assert rewards(counterfactual_row, grade_folder(counterfactual_row, tmp_path, local_sandbox)) == {
+    assert rewards(counterfactual_row, grade(counterfactual_row, tmp_path, local_sandbox)) == {
         "reward": 0,
         "core_cases": pytest.approx(0.5),
         "stated": 0.5,
@@ -138,10 +146,10 @@ def test_malformed_answer_or_none_gets_no_reward_and_no_error(
     write_files(read_archive(toy_row["repo_archive"]), tmp_path)
     for text in ("", "def scale(:\n", TOY_ANSWER * 2):
         (tmp_path / "scale.py").write_text(text)
-        verdict = grade_folder(toy_row, tmp_path, local_sandbox)
+        verdict = grade(toy_row, tmp_path, local_sandbox)
         assert verdict.status == "malformed"
         assert rewards(toy_row, verdict) == {"reward": 0, "core_cases": 0, "robust": 0}
-    verdict = grade_folder(counterfactual_row, tmp_path / "gone", local_sandbox)
+    verdict = grade(counterfactual_row, tmp_path / "gone", local_sandbox)
     assert verdict.status == "malformed"
     assert rewards(counterfactual_row, verdict) == {"reward": 0, "core_cases": 0, "stated": 0, "published": 0}
 

@@ -64,7 +64,10 @@ def evaluate_prediction(
     except OSError as error:  # patches are applied on this machine's disk
         took = time.monotonic() - started
         return Verdict.without_cases(Cause.ENGINE, f"cannot rebuild: {error}", duration_s=took)
-    verdict = _evaluate_files(row, repo, sandbox, image, frames, timeout_scale, stop, together)
+    modules = libraries_of(row)
+    verdict = _evaluate_files(
+        row, repo, sandbox, image, modules, frames, timeout_scale, stop, together
+    )
     if not verdict.cases:
         return verdict
     detail = "; ".join(filter(None, [*notes, verdict.detail]))
@@ -72,15 +75,23 @@ def evaluate_prediction(
 
 
 def evaluate_repository(
-    row: DatasetRow, repo: Mapping[str, File], sandbox: Sandbox, image: str
+    row: DatasetRow,
+    repo: Mapping[str, File],
+    sandbox: Sandbox,
+    image: str,
+    modules: Sequence[str],
 ) -> Verdict:
-    """Return the verdict on all files of a repository that was changed in place."""
+    """Return the verdict on all files of a repository that was changed in place.
+
+    Args:
+        modules: `libraries_of` the row, which itself may lack the reference here.
+    """
     frames = read_expected(row)
     try:
         check_repository(row, repo)
     except SourceError as error:
         return Verdict.without_cases(Cause.NOT_APPLICABLE, str(error))
-    return _evaluate_files(row, repo, sandbox, image, frames)
+    return _evaluate_files(row, repo, sandbox, image, modules, frames)
 
 
 def _evaluate_files(
@@ -88,6 +99,7 @@ def _evaluate_files(
     repo: Mapping[str, File],
     sandbox: Sandbox,
     image: str,
+    modules: Sequence[str],
     frames: Sequence[Frame],
     timeout_scale: float = 1.0,
     stop: threading.Event | None = None,
@@ -104,9 +116,7 @@ def _evaluate_files(
         limit_s=limits.time_s,
         together=together,
     )
-    run = functools.partial(
-        run_with_exclusive_retry, sandbox, image, workspace, limits, libraries_of(row)
-    )
+    run = functools.partial(run_with_exclusive_retry, sandbox, image, workspace, limits, modules)
     try:
         outcome = _retry(run, stop or threading.Event())
     except InfraError as error:
