@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -14,9 +16,11 @@ import pytest
 from lmrbench_data.base.archive import tar_bytes
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.loader import File
+from lmrbench_evaluate.runner import one_answer
 from lmrbench_evaluate.sandbox import open_sandbox
-from lmrbench_evaluate.sandbox.base import Ended, Limits, Sandbox
+from lmrbench_evaluate.sandbox.base import ENVIRONMENT, PYTHON_OPTIONS, Ended, Limits, Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
+from lmrbench_evaluate.sandbox.meter import make_outcome
 from lmrbench_evaluate.verdict.verdict import Status
 from support.sandboxes import harness, output_of, processes_with, until, workspace_of
 from support.toy import attempt_in
@@ -80,6 +84,24 @@ def test_log_states_that_it_was_cut(local_sandbox: Sandbox) -> None:
         assert ("\n[...]\n" in outcome.log) is (size > 16_384)
         assert outcome.log.startswith("--- only seed 0\n<x")
         assert outcome.log.endswith("x>\n")
+
+
+THREADS = """
+import os
+import numpy
+square = numpy.ones((500, 500))
+square @ square
+return len(os.listdir("/proc/self/task"))
+"""
+
+
+def test_libraries_have_one_thread_in_a_sandbox_of_your_own(tmp_path: Path) -> None:
+    """They were loaded before anything limited their threads, unless the sandbox knew the variables."""
+    arguments, stdin = one_answer(workspace_of(THREADS), ["numpy"], str(tmp_path))
+    command = [sys.executable, *PYTHON_OPTIONS, *arguments]
+    output = subprocess.run(command, input=stdin, stdout=subprocess.PIPE, env=ENVIRONMENT, check=True).stdout
+    answer = bytearray(output.partition(b"begin ")[2].partition(b"\n")[2])
+    assert output_of(make_outcome(answer, "", Ended.EXITED, 0, None, "")) == 1
 
 
 STRAGGLER = """

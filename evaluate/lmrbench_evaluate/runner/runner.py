@@ -168,7 +168,7 @@ def load_libraries(threads: int) -> None:
 
 
 def set_variables(threads: int) -> None:
-    """Set the number of threads of libraries that are not loaded yet."""
+    """Write no bytecode, and limit the threads of libraries that are not loaded yet."""
     sys.dont_write_bytecode = True
     for library in ("OMP", "MKL", "OPENBLAS"):
         os.environ[f"{library}_NUM_THREADS"] = str(threads)

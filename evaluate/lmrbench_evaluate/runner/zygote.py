@@ -57,7 +57,7 @@ def main(settings: dict[str, Any]) -> None:
             counts CPU time. `required`: names of libraries that must not be missing here, or
             answers would be blamed for it.
     """
-    sys.dont_write_bytecode = True
+    runner.set_variables(threads=1)
     has_cgroup = settings["has_cgroup"]
     program = b""
     if settings["walls"] or settings["in_place"]:

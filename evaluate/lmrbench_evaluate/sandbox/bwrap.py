@@ -26,7 +26,7 @@ from lmrbench_data.base.errors import InfraError
 from ..runner import zygote_arguments, zygote_program
 from ..runner.seccomp import filter_program
 from ..runner.walls import NOBODY
-from .base import PYTHON_OPTIONS, USER_NAME, Ended, Limits
+from .base import ENVIRONMENT, PYTHON_OPTIONS, USER_NAME, Ended, Limits
 from .bwrap_memory import MemoryWatch
 from .bwrap_view import (
     CONFIGURATION,
@@ -37,7 +37,7 @@ from .bwrap_view import (
     system_mounts,
 )
 from .child_sandbox import ChildSandbox, ChildZygote, ZygoteChild, find_environment
-from .zygote import OWN_PROCESSES, WORK, ZYGOTE_ENVIRONMENT, GoneError, Zygote
+from .zygote import OWN_PROCESSES, WORK, GoneError, Zygote
 from .zygotes import SHARED, Isolation
 
 #: Within a user namespace, the limit of processes counts only those of the run.
@@ -62,7 +62,7 @@ _NAMESPACES = """
 _DEVICES = "--proc /proc --dev /dev --dev-bind /dev/null /dev/zero".split()
 #: bwrap leaves both writable, without a limit on their size.
 _READ_ONLY = ["--remount-ro", "/dev", "--remount-ro", "/"]
-_ENVIRONMENT = {**ZYGOTE_ENVIRONMENT, "HOME": WORK, "PATH": "/python/bin:/usr/bin:/bin"}
+_ENVIRONMENT = {**ENVIRONMENT, "HOME": WORK, "PATH": "/python/bin:/usr/bin:/bin"}
 
 
 class BwrapSandbox(ChildSandbox):

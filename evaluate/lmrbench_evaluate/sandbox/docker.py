@@ -30,7 +30,7 @@ from lmrbench_data.base.errors import InfraError
 from ..runner import probe_arguments, zygote_arguments, zygote_program
 from ..runner.seccomp import NEEDED_FOR_WALLS, OWNERLESS, REFUSED
 from ..runner.walls import MASKED, NOBODY
-from .base import PYTHON_OPTIONS, START_S, Ended, Limits, Pieces
+from .base import ENVIRONMENT, PYTHON_OPTIONS, START_S, Ended, Limits, Pieces
 from .docker_client import (
     RUN_LABEL,
     StreamReader,
@@ -43,7 +43,7 @@ from .docker_client import (
     remove_all,
 )
 from .images import ensure_image, layers_digest
-from .zygote import OWN_PROCESSES, WORK, ZYGOTE_ENVIRONMENT, GoneError, Zygote
+from .zygote import OWN_PROCESSES, WORK, GoneError, Zygote
 from .zygotes import CONTAINER, SHARED, Isolation, ZygoteSandbox
 
 #: The process that created a container: `docker ps --filter label=lmrbench.process=PID`.
@@ -120,7 +120,7 @@ class DockerSandbox(ZygoteSandbox):
         options: dict[str, Any] = {
             "user": f"{user}:{user}",
             "command": ["python", *PYTHON_OPTIONS, *zygote_arguments(program)],
-            "environment": {**ZYGOTE_ENVIRONMENT, "HOME": WORK},
+            "environment": {**ENVIRONMENT, "HOME": WORK},
             "stdin_open": True,
             "network_disabled": True,
         }

@@ -22,10 +22,10 @@ from pathlib import Path
 from lmrbench_data.base.errors import InfraError
 
 from ..runner import zygote_arguments, zygote_program
-from .base import PYTHON_OPTIONS, Limits
+from .base import ENVIRONMENT, PYTHON_OPTIONS, Limits
 from .child_sandbox import ChildSandbox, ChildZygote, ZygoteChild
 from .processes import has_processes
-from .zygote import ZYGOTE_ENVIRONMENT, Zygote
+from .zygote import Zygote
 from .zygotes import CONTAINER, SHARED, Isolation
 
 #: Kills all processes of a user, as that user, who cannot signal the killer in turn: its real user
@@ -68,7 +68,7 @@ class LocalSandbox(ChildSandbox):
         program = zygote_program(walls=None)
         child = ZygoteChild(
             [sys.executable, *PYTHON_OPTIONS, *zygote_arguments(program)],
-            environment={**ZYGOTE_ENVIRONMENT, "PATH": os.defpath},
+            environment={**ENVIRONMENT, "PATH": os.defpath},
             folder=Path("/"),
             user=self._user,
         )

@@ -15,18 +15,11 @@ from typing import NamedTuple
 from lmrbench_data.base.errors import InfraError
 
 from ..runner import zygote_message
-from .base import ENVIRONMENT, START_S, Ended, Limits, Outcome, Pieces
+from .base import START_S, Ended, Limits, Outcome, Pieces
 from .meter import Meter, collect_output, make_outcome
 
 #: Processes of a container besides those of an answer: the zygote, and the one that started it.
 OWN_PROCESSES = 2
-ZYGOTE_ENVIRONMENT = {
-    **ENVIRONMENT,
-    "OMP_WAIT_POLICY": "passive",
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-}
 #: Where a job finds its workspace, in a sandbox with a file system of its own.
 WORK = "/work"
 #: Seconds that the kernel may take to end all processes of a job.
