@@ -12,7 +12,7 @@ import cgroup
 import runner
 import together
 
-#: Modules of ours that a repository may have modules of the same name as.
+#: Our modules; a repository may have its own modules of these names.
 _HIDDEN = ("cgroup", "encoding", "job", "runner", "seccomp", "together", "walls", "zygote")
 
 

@@ -1,9 +1,9 @@
 """Isolate each job of a zygote: namespaces, mounts, no rights, a filter of system calls.
 
 This needs no root. An ordinary user's zygote enters a user namespace, in which it has the rights to
-build walls; root's needs some capabilities, and each of its jobs becomes a user. Nothing has to be
-cleaned up: when process 1 of the namespaces ends, the kernel ends every other process and drops
-mounts, sockets, queues and shared memory.
+build walls; root's needs some capabilities, and each of its jobs becomes another user. Nothing has
+to be cleaned up: when process 1 of the namespaces ends, the kernel ends every other process and
+drops mounts, sockets, queues and shared memory.
 """
 
 import contextlib

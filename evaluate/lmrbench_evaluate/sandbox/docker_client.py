@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.errors import InfraError
+from lmrbench_data.base.text import one_line
 
 from .base import Ended, Pieces
 
@@ -111,8 +112,7 @@ def engine_errors(action: str) -> Iterator[None]:
 
 def _message(error: Exception) -> str:
     """Return the daemon's own words or those of the system, where there are any."""
-    words = str(getattr(error, "explanation", "") or error).split()
-    text = " ".join(words) or type(error).__name__
+    text = one_line(getattr(error, "explanation", "") or error) or type(error).__name__
     if system := _SYSTEM_MESSAGE.search(text):
         return system[1] or system[2]
     return text[:300]

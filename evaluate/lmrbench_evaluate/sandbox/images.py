@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 def ensure_image(api: Any, tag: str, benchmark: Path | None = None) -> str:
     """Return the daemon's id of an image, pulled or built first if it is missing.
 
-    Of a user's processes that find it missing at the same time, one makes it and the others wait.
+    If several processes of a user find it missing, one makes it and the others wait.
 
     Raises:
         InfraError: it can be neither pulled nor built.
@@ -38,7 +38,7 @@ def ensure_image(api: Any, tag: str, benchmark: Path | None = None) -> str:
     try:
         held = lock.acquire(blocking=False)
     except Timeout:
-        _log.info("image %s is missing: waiting for another process, which makes an image", tag)
+        _log.info("image %s is missing: waiting for another process, which is making one", tag)
         held = lock.acquire()
     with held:
         return image_id(api, tag) or _make_image(api, tag, benchmark)
