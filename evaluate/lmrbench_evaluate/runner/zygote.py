@@ -205,6 +205,8 @@ def end_orphans() -> None:
                 os.kill(int(child), signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(-1, 0)
+            while os.waitpid(-1, os.WNOHANG)[0]:  # there may be thousands
+                pass
 
 
 def relay(pid: int, pipes: dict[int, bytes]) -> None:
