@@ -81,6 +81,13 @@ def test_daemon_is_that_of_the_command(client: Path, tmp_path: Path, monkeypatch
         connect()
 
 
+@pytest.mark.parametrize("address", ["tcp://localhost:99999", "tcp://localhost:port", "foo://localhost"])
+def test_malformed_address_is_one_error(address: str, client: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", address)
+    with pytest.raises(InfraError, match=f"no Docker daemon answers at {address} "):
+        connect()
+
+
 class _Version(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         body = json.dumps({"ApiVersion": "1.41", "Version": "20.10.0"}).encode()

@@ -46,9 +46,13 @@ def connect(timeout_s: int = API_TIMEOUT_S) -> Any:
     with engine_errors("Docker context"):
         daemon = _daemon()
     place = f" at {daemon['base_url']}" if "base_url" in daemon else ""
-    with engine_errors(f"no Docker daemon answers{place} (start one, or set DOCKER_HOST)"):
-        # Asking for the version is the ping.
-        return docker.APIClient(**daemon, version="auto", timeout=timeout_s)
+    problem = f"no Docker daemon answers{place} (start one, or set DOCKER_HOST)"
+    with engine_errors(problem):
+        try:
+            # Asking for the version is the ping.
+            return docker.APIClient(**daemon, version="auto", timeout=timeout_s)
+        except ValueError as error:  # the port is not a number, or too large
+            raise InfraError(f"{problem}: {error}") from error
 
 
 def _daemon() -> dict[str, Any]:
