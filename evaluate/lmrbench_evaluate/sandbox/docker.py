@@ -124,8 +124,7 @@ class DockerSandbox(ZygoteSandbox):
             "stdin_open": True,
             "network_disabled": True,
         }
-        folder = tmpfs_options(limits)
-        host: dict[str, Any] = {"tmpfs": {WORK: folder, "/tmp": folder}}
+        host: dict[str, Any] = {"tmpfs": dict.fromkeys((WORK, "/tmp"), tmpfs_options(limits))}
         if is_shared:
             host["security_opt"] = _security_with_walls()
             limits = dataclasses.replace(limits, processes=limits.processes + OWN_PROCESSES)
