@@ -203,10 +203,15 @@ def end_orphans() -> None:
         for child in children:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(child), signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(-1, 0)
-            while os.waitpid(-1, os.WNOHANG)[0]:  # there may be thousands
-                pass
+        reap()
+
+
+def reap() -> None:
+    """Wait for a child to end, and reap all that have ended by then: there may be thousands."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(-1, 0)
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def relay(pid: int, pipes: dict[int, bytes]) -> None:

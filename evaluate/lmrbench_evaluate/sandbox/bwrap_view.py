@@ -156,17 +156,19 @@ def _standard_library() -> list[Path]:
 
 def _hidden(folders: Iterable[Path], own: Path | None) -> list[Path]:
     """Return the parts of these folders to hide: other packages, this one and the benchmark."""
-    data_package = Path(paths.__file__).parents[1]
-    secrets = [Path(__file__).parents[1], data_package, data_package.with_name("lmrbench")]
-    secrets += [path for path in (paths.benchmark_folder(), own) if path]
+    secrets = _secret_folders(own)
     hidden: set[Path] = set()
     for folder in folders:
         hidden.update(folder.glob("python3*/*-packages"), folder.glob("*-packages"))
-        for secret in secrets:
-            path = secret.resolve()
-            if path.is_relative_to(folder):
-                hidden.add(path)
+        hidden.update(path for path in secrets if path.is_relative_to(folder))
     return sorted(path for path in hidden if hidden.isdisjoint(path.parents))
+
+
+def _secret_folders(own: Path | None) -> list[Path]:
+    """Return the folders of our three packages and of all tasks."""
+    data = Path(paths.__file__).parents[1]
+    packages = (data, data.with_name("lmrbench"), Path(__file__).parents[1])
+    return [path.resolve() for path in (*packages, paths.benchmark_folder(), own) if path]
 
 
 def _closure(requirements: Iterable[str]) -> Iterator[metadata.Distribution]:

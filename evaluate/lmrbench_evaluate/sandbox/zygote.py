@@ -113,24 +113,32 @@ class Zygote(ABC):
             watch = self.watch(limits)
             stdout, log, ended = collect_output(self._read_job, meter, limits, watch)
             duration_s = meter.elapsed()
-            # A job in place ends with its container.
-            if ended is not Ended.EXITED and not self.runs_in_place:
-                self.send(b"{}\n")
-                self._read_until(lambda: job.has_ended, END_S)
-        problem = f"{ended}: {(log or self._errors).strip()[-300:]}"
-        if ended is Ended.EXITED:
-            ended, problem = self._end_of_job(log, problem)
+            if ended is not Ended.EXITED:
+                self._end_job()
+        ended, problem = self._end_of_job(ended, log)
         outcome = make_outcome(stdout, log, ended, duration_s, meter.cpu, problem)
         return outcome, job.has_ended and not job.kills
 
-    def _end_of_job(self, log: str, problem: str) -> tuple[Ended, str]:
-        """Return how a job ended whose output has ended, and a line about it."""
-        job = self.job
-        if job.has_ended:
-            is_out_of_memory = job.kills and job.status
-            return (Ended.OUT_OF_MEMORY if is_out_of_memory else Ended.EXITED), problem
+    def _end_job(self) -> None:
+        """End a job that has reached a limit; a job in place ends with its container."""
+        if not self.runs_in_place:
+            self.send(b"{}\n")
+            self._read_until(lambda: self.job.has_ended, END_S)
+
+    def _end_of_job(self, ended: Ended, log: str) -> tuple[Ended, str]:
+        """Return how the job ended, given how its output ended, and a line about it."""
+        problem = f"{ended}: {(log or self._errors).strip()[-300:]}"
+        if ended is not Ended.EXITED:
+            return ended, problem
+        if not self.job.has_ended:
+            return self._end_with_zygote(log)
+        is_out_of_memory = self.job.kills and self.job.status
+        return (Ended.OUT_OF_MEMORY if is_out_of_memory else Ended.EXITED), problem
+
+    def _end_with_zygote(self, log: str) -> tuple[Ended, str]:
+        """Return how a job ended whose zygote has ended, and a line about it."""
         ended, problem = self.describe_end(self._errors or log)
-        if job.cpu_before_s is None:
+        if self.job.cpu_before_s is None:
             raise GoneError(f"a zygote ended ({problem})")
         return ended, problem
 
