@@ -22,13 +22,10 @@ from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import METHOD, read_archive
 from lmrbench_data.tasks.manifest import load_benchmark
 from support.command_line import in_process
-from support.openai_server import Reply, Request, Server, completion
+from support.openai_server import Reply, Server, completion
 from support.toy import TOY_ANSWER, json_lines, write_toys
 
 PAPER = "Each number is multiplied by a factor."
-TOO_LONG = {
-    "error": {"message": "This model's maximum context length is 8192 tokens.", "code": "context_length_exceeded"}
-}
 
 
 @pytest.fixture
@@ -201,21 +198,6 @@ def test_any_answer_becomes_a_row(name: str, server: Server, toy: Path, tmp_path
     assert (result["status"] == "malformed") is bool(summary.unusable)
     assert lmr.generate("m", tmp_path / "p.jsonl", base_url=server.base_url, dataset=str(toy), instances=["toy-a"]).kept
     assert summary.unusable or result["detail"] == DETAILS.get(name, "")
-
-
-def test_prompt_too_long_for_the_server_is_cut_once(server: Server, toy: Path, tmp_path: Path) -> None:
-    def picky(request: Request) -> str | Reply:
-        return Reply(400, TOO_LONG) if "OFFSET = 0.0" in request.user else TOY_ANSWER
-
-    server.judge = picky
-    options: dict[str, Any] = {"base_url": server.base_url, "dataset": str(toy), "instances": ["toy-a"], "workers": 1}
-    assert lmr.generate("m", tmp_path / "p.jsonl", samples=3, **options).complete
-    assert [row["metadata"]["cut"] for row in json_lines(tmp_path / "p.jsonl")] == [["file helpers.py"]] * 3
-    assert len(server.requests) == 4
-    server.judge = lambda request: Reply(400, TOO_LONG)
-    hopeless = lmr.generate("m", tmp_path / "q.jsonl", **options)
-    assert (hopeless.complete, hopeless.errors) == (False, 1)
-    assert json_lines(tmp_path / "q.jsonl") == []
 
 
 def test_faults_are_retried_and_a_dead_server_ends_the_pass(server: Server, toy: Path, tmp_path: Path) -> None:

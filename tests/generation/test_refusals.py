@@ -93,10 +93,15 @@ LENGTH += [Reply(body=reply.body) for reply in LENGTH[:-2]]
 @pytest.mark.parametrize("reply", LENGTH, ids=range(len(LENGTH)))
 def test_prompt_that_is_too_long_is_cut(reply: Reply, server: Server, options: dict[str, Any]) -> None:
     refuse(server, reply, "OFFSET = 0.0")
-    done = lmr.generate(**options, instances=["toy-a"], max_tokens=900)
+    options |= {"instances": ["toy-a"], "max_tokens": 900}
+    done = lmr.generate(**options, samples=3)
     assert done.complete, done.first_error
-    assert [row["metadata"]["cut"] for row in rows_of(options)] == [["file helpers.py"]]
-    assert [request.body["max_completion_tokens"] for request in server.requests] == [900, 900]
+    assert [row["metadata"]["cut"] for row in rows_of(options)] == [["file helpers.py"]] * 3
+    assert [request.body["max_completion_tokens"] for request in server.requests] == [900] * 4, "it is cut once"
+    server.judge = lambda request: reply
+    options["out"] = options["out"].with_name("q.jsonl")
+    hopeless = lmr.generate(**options)
+    assert (hopeless.complete, hopeless.errors, rows_of(options)) == (False, 1, [])
 
 
 LIMIT = [
