@@ -223,10 +223,8 @@ def test_account_without_credit_ends_the_run(run: Any, server: Server) -> None:
     )
 
 
-def test_relay_enforces_model_and_limits(server: Server) -> None:
+def test_relay_lists_models_and_enforces_limits(server: Server) -> None:
     relay = open_relay(server.base_url, max_steps=2)
-    assert ask_relay(relay, model="dearer").status == 400
-    assert relay.answer("POST", "/v1/files", b"{}").status == 404
     assert relay.answer("GET", "/v1/models", b"").status == 200
     assert not server.requests
     assert [ask_relay(relay).status for _ in range(3)] == [200, 200, 403]
@@ -238,12 +236,10 @@ def test_relay_enforces_model_and_limits(server: Server) -> None:
         body=b'data: {}\n\ndata: {"usage": {"prompt_tokens": 7, "completion_tokens": 3}}\n\ndata: [DONE]\n',
         headers={"Content-Type": "text/event-stream"},
     )
-    server.script = [stream, *[Reply(302, {}, {"Location": "http://127.0.0.1:1/"})] * 2]
+    server.script = [stream]
     relay = open_relay(server.base_url)
     assert ask_relay(relay, stream=True).status == 200
     assert relay.usage.tokens == (7, 3, 0, 0)
-    assert (ask_relay(relay).status, ask_relay(relay).status) == (302, 403)
-    assert "redirects to http://127.0.0.1:1/" in relay.fatal
 
 
 def test_ignored_limit_is_sent_by_its_other_name_and_warned_of(

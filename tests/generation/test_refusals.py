@@ -182,12 +182,9 @@ FILTER = [
 
 
 @pytest.mark.parametrize("reply", FILTER, ids=range(len(FILTER)))
-def test_filtered_prompt_is_a_row_if_others_are_answered(
-    reply: Reply, server: Server, options: dict[str, Any], toy_row: DatasetRow
-) -> None:
+def test_filtered_prompt_is_a_row_if_others_are_answered(reply: Reply, server: Server, options: dict[str, Any]) -> None:
     """The first request is refused, before the server is known to answer any."""
     refuse(server, reply, first=1)
-    server.script = []
     assert lmr.generate(**options).complete
     refuse(server, reply, first=99)
     everything = lmr.generate(**{**options, "out": options["out"].with_name("q.jsonl")})
