@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pandas as pd
 import pytest
 
@@ -28,11 +27,6 @@ def server() -> Iterator[Server]:
         yield running
 
 
-def as_file(rows: list[dict[str, Any]]) -> str:
-    pd.DataFrame(rows).to_json("answers.jsonl", orient="records", lines=True)
-    return "answers.jsonl"
-
-
 def with_holes(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """A frame as a join of two gives it: missing values are NaN, whole numbers are floats."""
     extra = {"instance_id": "toy-scale", "model_name_or_path": "good", "goal_file": "def scale(", "sample": 1}
@@ -44,11 +38,7 @@ def with_holes(rows: list[dict[str, Any]]) -> pd.DataFrame:
 FORMS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "list": lambda rows: rows,
     "generator": lambda rows: (row for row in rows),
-    "frame": pd.DataFrame,
     "frame_with_holes": with_holes,
-    "dataset": datasets.Dataset.from_list,
-    "file": as_file,
-    "path": lambda rows: Path(as_file(rows)),
 }
 
 

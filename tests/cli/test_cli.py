@@ -22,13 +22,14 @@ from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.command_line import PROGRAM, in_process
 from support.runs import write_run
-from support.toy import recorded_rows, write_toy_benchmark
+from support.toy import json_lines, recorded_rows, write_toy_benchmark
 
 HEAVY = ["datasets", "docker", "openai", "torch", "pymupdf", "numpy", "pandas", "pyarrow", "huggingface_hub", "yaml"]
 LOCAL = ["--sandbox", "local"]
 RUN = ["run", "-m", "m", "--base-url", "http://127.0.0.1:1/v1", "--dataset", "toy", "-i", "toy-scale"]
 MINE = [*LOCAL, "--benchmark", "benchmark"]
 TOY = ["evaluate", "gold", "--dataset", "toy", *LOCAL]
+MASKED = ["evaluate", "masked", *TOY[2:]]
 
 
 def lmrbench(*arguments: str | bytes, cwd: Path, stdout: Any = subprocess.PIPE, **variables: str) -> Any:
@@ -137,7 +138,6 @@ MISTAKES: list[tuple[Sequence[str], int, str]] = [
     ([*RUN, "--config", "method"], 1, "--config: toy-scale belongs to the configuration function"),
     (["report", "theirs.csv"], 1, "theirs.csv: no run.json: it is a file; expected a folder"),
     (["show", "begun", "a-one"], 1, "'a-one' has no results in this run yet; evaluate again to resume it"),
-    (["show", "begun", "a-on"], 1, r"'a-on' is not in the scope of this run \(did you mean 'a-one'\?\)"),
     (["report", "toy"], 1, r"toy: no run.json; found README.md, .*; expected a folder"),
     (["evaluate", "theirs.csv", "--dataset", "toy", *LOCAL], 1, "theirs.csv: is not JSON; save the rows as JSON lines"),
     (["dataset", "build", "--benchmark", "empty"], 1, "empty/benchmark.yaml: missing"),
@@ -165,7 +165,11 @@ def test_mistake_is_one_line_and_an_exit_status(arguments: list[str], status: in
 
 #: Commands that would change a finished run or another folder with content, and words on stderr.
 DESTRUCTIVE: list[tuple[Sequence[str], str]] = [
-    ([*TOY[:1], "masked", *TOY[2:], "--out", "run"], r"lack: sample 0 of 'gold' .*; name another folder, .*.--replace"),
+    (
+        [*MASKED, "--out", "run"],
+        r"^error: --out: .* lack: sample 0 of 'gold' \(\w+\) for toy-scale; name another folder, "
+        r"or replace the answers of the run \(`--replace`\)",
+    ),
     (["evaluate", "methods.jsonl", *TOY[2:], "--out", "run"], "no row can be evaluated"),
     (["merge", "run", "--out", "run"], "is one of the runs to be merged"),
     (["merge", "other", "--out", "run"], "lack: sample 0 of 'gold' .*.--replace"),
@@ -183,7 +187,7 @@ DESTRUCTIVE: list[tuple[Sequence[str], str]] = [
 @pytest.mark.parametrize(("arguments", "reason"), DESTRUCTIVE, ids=[" ".join(row[0])[:60] for row in DESTRUCTIVE])
 def test_no_command_destroys_what_a_folder_holds(arguments: list[str], reason: str, place: Path) -> None:
     if not (place / "other").exists():
-        assert in_process(*TOY[:1], "masked", *TOY[2:], "--out", "other", cwd=place).returncode == 0
+        assert in_process(*MASKED, "--out", "other", cwd=place).returncode == 0
     before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file() and path.suffix != ".lock"}
     done = in_process(*arguments, cwd=place, OPENAI_API_KEY="x", **OFFLINE)
     assert done.returncode == 1, done.stderr
@@ -191,6 +195,12 @@ def test_no_command_destroys_what_a_folder_holds(arguments: list[str], reason: s
     assert re.search(reason, message), message
     after = {path: path.read_bytes() for path in place.rglob("*") if path.is_file() and path.suffix != ".lock"}
     assert after == before
+
+
+def test_answers_of_a_run_are_replaced_on_purpose(place: Path, tmp_path: Path) -> None:
+    assert in_process(*TOY, "--out", tmp_path / "run", cwd=place).returncode == 0
+    assert in_process(*MASKED, "--out", tmp_path / "run", "--replace", cwd=place).returncode == 0
+    assert [row["model_name_or_path"] for row in json_lines(tmp_path / "run" / "predictions.jsonl")] == ["masked"]
 
 
 def test_report_replaces_reports_and_on_purpose_any_file(place: Path, tmp_path: Path) -> None:

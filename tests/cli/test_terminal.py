@@ -29,13 +29,6 @@ def run(tmp_path: Path) -> Path:
     return write_run(tmp_path / "run", rows, dataset="gone")  # nothing to build for a difference
 
 
-def test_one_answer_is_explained_in_markdown(run: Path) -> None:
-    shown = in_process("show", str(run), "a-one").stdout
-    samples = ["## Samples: 2 of 3 reproduced", "", "- 0: failed", "- 1: core only", "- 2: robust"]
-    assert "\n".join(samples) in shown
-    assert "got 0.786, expected 0.785 (relative error 0.0018, tolerance 0.0001)" in shown
-
-
 def test_report_ends_with_the_scores_and_has_colours_in_a_terminal_alone(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

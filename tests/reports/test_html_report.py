@@ -320,8 +320,9 @@ def test_show_explains_one_answer(tmp_path: Path, page: Callable[..., str]) -> N
     judged = show("toy-one", "--model", "bad").stdout
     assert "## Judge: LI: Incorrect logic" in judged
     assert "It adds." in judged
-    assert "took 0.1250 US dollars" in show("toy-one", "--model", "many").stdout
-    assert "## Samples: 1 of 3 reproduced" in show("toy-one", "--model", "many").stdout
+    of_samples = show("toy-one", "--model", "many").stdout
+    assert "took 0.1250 US dollars" in of_samples
+    assert "## Samples: 1 of 3 reproduced\n\n- 0: robust" in of_samples
     assert "the reply was cut at the token limit; raise --max-tokens" in show("toy-two", "--model", "many").stdout
     report = make_report([tmp_path / "run"])
     assert [score.as_dict()["cut_at_token_limit"] for score in report.scores if score.model == "many"] == [1]

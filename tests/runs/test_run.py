@@ -468,18 +468,3 @@ def test_a_run_keeps_its_answers(tmp_path: Path, toy_row: dict[str, Any]) -> Non
             judge([first], instances=())
         assert judge([first], instances=(), replace=True) == 0
         assert len((folder / "results.jsonl").read_text().splitlines()) == 4
-
-
-def test_a_command_names_the_answer_and_the_flag_that_replaces_it(bench: Bench) -> None:
-    bench.write(TOY_ANSWER, "x")
-    assert bench.run().returncode == 0
-    finished = contents(bench.folder / "run")
-    bench.write(TOY_ANSWER)
-    done = bench.run()
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "error: --out: " in done.stderr
-    assert "lack: sample 0 of 'model-w1' (unstated) for toy-scale; name another folder" in done.stderr
-    assert "or replace the answers of the run (`--replace`)" in done.stderr
-    assert contents(bench.folder / "run") == finished
-    assert bench.run("--replace").returncode == 0
-    assert len(list(RunFolder(bench.folder / "run").predictions)) == 1
