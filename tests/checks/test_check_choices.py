@@ -24,6 +24,7 @@ from support.toy import recorded_rows
 from support.toy_check import TASK, edit, errors
 from support.toy_choices import CHOICES, MIXED, SILENT, STATED, add_toy_choices
 from support.toy_choices import UNDERSPECIFIED as UNDERSPECIFIED_ROW
+from support.toy_method import METHOD_YAML
 
 
 @pytest.fixture
@@ -150,6 +151,15 @@ def _open(**changes: object) -> dict[str, object]:
 
 #: what is wrong → (keys of method.yaml, words of the error)
 MALFORMED: dict[str, tuple[dict[str, object], str]] = {
+    "a_name": (
+        {"instance_id": "toy"},
+        "instance_id: 'toy' is not a name of lower-case letters, digits and hyphens that ends with -method",
+    ),
+    "a_missing_function": ({"goals": {**METHOD_YAML["goals"], "scale.py": ["gone"]}}, "scale.py: no function 'gone'"),
+    "a_goal_that_is_removed": (
+        {"remove": {"window.py": ["Window"]}},
+        "remove: 'Window' is or contains a goal function",
+    ),
     "a_published_option": (
         {"counterfactual": [{"weights": "exponential", "average": "size"}]},
         "weights: 'exponential' is not an unpublished option; known: cauchy, linear",
@@ -172,11 +182,14 @@ MALFORMED: dict[str, tuple[dict[str, object], str]] = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_malformed_choice_is_one_error(name: str, toy_benchmark: Path) -> None:
+def test_malformed_method_yaml_is_one_error(name: str, toy_benchmark: Path) -> None:
     changes, words = MALFORMED[name]
     with pytest.raises(InputError) as caught:
-        load_tasks(benchmark=add_toy_choices(toy_benchmark, **changes))
-    assert words in str(caught.value)
+        load_tasks(benchmark=add_toy_choices(toy_benchmark, **changes), config=METHOD)
+    message = str(caught.value)
+    assert str(toy_benchmark / TASK / "method.yaml") in message
+    assert words in message
+    assert "\n" not in message
 
 
 def test_choice_with_malformed_files_is_one_error(toy_benchmark: Path, local_sandbox: Sandbox) -> None:

@@ -56,26 +56,6 @@ def test_a_method_masks_its_functions_and_what_only_they_need(toy_method: Path) 
     assert {name for name in task.repo if masked[name] != task.repo[name]} == {"window.py", "scale.py"}
 
 
-#: changes of method.yaml → what the message names
-MALFORMED: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "a_name": ({"instance_id": "toy"}, ["instance_id", "ends with -method"]),
-    "a_missing_function": ({"goals": {"window.py": ["gone"]}, "remove": {}}, ["window.py: ", "gone"]),
-    "a_goal_that_is_removed": ({"remove": {"window.py": ["Window"]}}, ["remove", "'Window'", "goal function"]),
-}
-
-
-@pytest.mark.parametrize("name", MALFORMED)
-def test_a_malformed_method_yaml_names_file_key_and_fix(name: str, toy_method: Path) -> None:
-    changes, words = MALFORMED[name]
-    write(toy_method, **changes)
-    with pytest.raises(InputError) as caught:
-        load_tasks(benchmark=toy_method, config=METHOD)
-    message = str(caught.value)
-    assert str(toy_method / "90-toy" / "method.yaml") in message
-    assert [word for word in words if word not in message] == []
-    assert "\n" not in message
-
-
 def test_variants_of_a_method_belong_to_its_task(toy_method: Path) -> None:
     assert not [problem for problem in lint_tasks((), toy_method)[1] if "belongs to no instance" in problem.message]
     [task] = load_tasks(benchmark=toy_method, config=METHOD)
