@@ -15,10 +15,7 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_evaluate.verdict.levels import Level
 from support.agents import DONE, EDIT, READ, TRY, bash, built, calls
 from support.command_line import in_process
-from support.toy import TOY_ANSWER
-
-WRONG = TOY_ANSWER.replace("*", "+")
-
+from support.toy import TOY_ANSWER, WRONG
 
 # --- records ----------------------------------------------------------------------------------------------------------
 

@@ -12,9 +12,8 @@ import pytest
 import lmrbench as lmr
 from lmrbench_data.dataset.rows import DatasetRow
 from support.openai_server import Server, opinion
-from support.toy import TOY_ANSWER, write_toys
+from support.toy import TOY_ANSWER, WRONG, write_toys
 
-WRONG = TOY_ANSWER.replace("*", "+")
 ROWS = [
     {"instance_id": "toy-scale", "model_name_or_path": "good", "function": TOY_ANSWER, "sample": 0},
     {"instance_id": "toy-scale", "model_name_or_path": "bad", "function": WRONG, "sample": 3},

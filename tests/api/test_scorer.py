@@ -23,10 +23,9 @@ from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.sandbox.base import Sandbox
-from support.toy import TOY_ANSWER, recorded_rows, stamped
+from support.toy import TOY_ANSWER, WRONG, recorded_rows, stamped
 from support.toy_choices import add_toy_choices
 
-WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
 BROKEN = "def scale(values, factor):\n    raise ValueError('no idea')\n"
 
 

@@ -43,11 +43,9 @@ from lmrbench_data.loader import (
 from lmrbench_data.tasks.manifest import Benchmark, load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
-from support.toy import stamped
-from support.toy_check import edit
+from support.toy import contents, stamped
+from support.toy_check import LMRBENCH, TASK, edit
 
-LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
-TASK = "90-toy"
 Row = dict[str, Any]
 
 
@@ -57,10 +55,6 @@ def python(code: str, *arguments: object, **options: Any) -> str:
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def rows_of(folder: Path) -> list[Row]:

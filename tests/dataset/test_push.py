@@ -1,6 +1,5 @@
 """`lmrbench dataset push` with the real client over HTTP: once, tagged, read back bit for bit, faults at each step."""
 
-import hashlib
 import json
 import re
 import shutil
@@ -16,7 +15,7 @@ from lmrbench_data.tasks.manifest import load_benchmark
 from support.command_line import in_process
 from support.hub_server import Fault, Hub
 from support.hub_world import DATASET, World, mark_as_checked
-from support.toy import write_toy_benchmark
+from support.toy import contents, write_toy_benchmark
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -86,10 +85,8 @@ def test_push_and_load(tmp_path: Path, hub: Hub, lmrbench: Command, built: Path)
     code, said = push(lmrbench, built)
     assert code == 0, said
     assert "pushed: org/lmr-bench@v0.1.0" in said
-    assert {name: hashlib.sha256(data).hexdigest() for name, data in hub.files(DATASET).items() if name[0] != "."} == {
-        str(path.relative_to(tmp_path / "lmr-bench")): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in (tmp_path / "lmr-bench").rglob("*.*")
-    }
+    published = {name: data for name, data in hub.files(DATASET).items() if name != ".gitattributes"}
+    assert published == contents(tmp_path / "lmr-bench")
     local = lmrbench(str(tmp_path / "lmr-bench"), program=LOAD_DATASET)
     remote = lmrbench(DATASET, "v0.1.0", program=LOAD_DATASET)
     assert local.stdout == remote.stdout != ""
@@ -210,8 +207,7 @@ def test_set_without_the_default_configuration_is_compared(
 ) -> None:
     """As `dataset private` writes it."""
     write_dataset([method_row], tmp_path / "set", load_benchmark())
-    files = {str(path.relative_to(tmp_path / "set")): path.read_bytes() for path in (tmp_path / "set").rglob("*.*")}
-    hub.commit(DATASET, files, "main")
+    hub.commit(DATASET, contents(tmp_path / "set"), "main")
     program = f"""
 from lmrbench_data.base.hub_client import open_hub
 from lmrbench_data.dataset.load import load_rows

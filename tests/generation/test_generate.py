@@ -32,7 +32,7 @@ PAPER = "Each number is multiplied by a factor."
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with Server() as running:
-        running.judge = lambda request: f"Here it is:\n\n```python\n{TOY_ANSWER}```\n"
+        running.judge = lambda request: TOY_ANSWER
         yield running
 
 
@@ -99,6 +99,7 @@ def test_row_that_names_a_missing_file_is_one_line(toy_row: DatasetRow, names: d
 
 
 def test_rows_record_prompt_cost_and_parameters(server: Server, toy: Path, tmp_path: Path) -> None:
+    server.judge = lambda request: f"Here it is:\n\n```python\n{TOY_ANSWER}```\n"
     out, prices = tmp_path / "out" / "p.jsonl", tmp_path / "prices.yaml"
     prices.write_text(yaml.safe_dump({"m": {"input_per_mtok": 1.0, "output_per_mtok": 10.0}}))
     summary = lmr.generate(
@@ -224,7 +225,6 @@ def test_the_prompt_of_an_instance_is_that_of_its_own_configuration() -> None:
 
 def test_wider_run_continues_and_asks_nothing_twice(server: Server, toy: Path, tmp_path: Path) -> None:
     """Any order of selections makes one run: its folder holds all instances asked for, and each answer is paid once."""
-    server.judge = lambda request: TOY_ANSWER
     line = ["run", "-m", "m", "--base-url", server.base_url, "--dataset", str(toy), "--sandbox", "local", "--json"]
 
     def run(*options: str) -> tuple[int, set[str], int]:
@@ -245,7 +245,6 @@ def test_wider_run_continues_and_asks_nothing_twice(server: Server, toy: Path, t
 
 
 def test_run_evaluates_as_its_options_say(server: Server, toy: Path, tmp_path: Path) -> None:
-    server.judge = lambda request: TOY_ANSWER
     line = ["run", "-m", "m", "--base-url", server.base_url, "--dataset", str(toy), "--sandbox", "local", "--out", "r"]
     wrong = in_process(*line, "--category", "Cooking", cwd=tmp_path)
     assert (wrong.returncode, wrong.stderr[:36]) == (1, "error: --category: 'Cooking' must be")
@@ -265,7 +264,6 @@ def test_run_evaluates_as_its_options_say(server: Server, toy: Path, tmp_path: P
 def test_unfit_run_folder_is_refused_before_the_first_request(
     server: Server, toy: Path, toy_row: DatasetRow, tmp_path: Path
 ) -> None:
-    server.judge = lambda request: TOY_ANSWER
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes").touch()
     (tmp_path / "file").touch()
@@ -297,7 +295,6 @@ def test_unfit_run_folder_is_refused_before_the_first_request(
 
 
 def test_interrupted_run_names_what_it_has_and_resumes(server: Server, toy: Path, tmp_path: Path) -> None:
-    server.judge = lambda request: TOY_ANSWER
     (tmp_path / "prices.yaml").write_text("m: {input_per_mtok: 1000.0, output_per_mtok: 0.0}\n")
     line = ["run", "-m", "m", "--base-url", server.base_url, "--dataset", str(toy), "--sandbox", "local", "-w", "1"]
     done = in_process(*line, "--prices", "prices.yaml", "--max-cost", "0.5", cwd=tmp_path)
@@ -319,7 +316,6 @@ def test_run_that_fails_at_once_leaves_nothing(server: Server, toy: Path, tmp_pa
 
 
 def test_the_longest_name_makes_a_run(server: Server, toy: Path, tmp_path: Path) -> None:
-    server.judge = lambda request: TOY_ANSWER
     line = ["run", "--base-url", server.base_url, "--dataset", str(toy), "--sandbox", "local", "-i", "toy-a"]
     options = ["-m", "m" * MAX_NAME, "-s", "paper+goal-file", "--paper", "none", "--temperature", "0.123456"]
     assert in_process(*line, *options, cwd=tmp_path).returncode == 0

@@ -18,7 +18,7 @@ from support.hub_server import Fault, Files, Hub
 from support.hub_server.store import RefusedError
 from support.hub_world import DATASET as REPO
 from support.hub_world import World
-from support.toy import stamped
+from support.toy import contents, stamped
 
 CLIENT = """
 import json, sys
@@ -48,7 +48,7 @@ def built(tmp_path: Path, toy_row: dict[str, Any]) -> Callable[..., Files]:
         row = stamped(toy_row, benchmark_version=version, instruction=instruction)
         folder = tmp_path / f"{version}-{instruction}"
         write_dataset([row], folder, Benchmark("lmr-bench", "T", version, "c", "2026-01-31"))
-        return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        return contents(folder)
 
     return build
 

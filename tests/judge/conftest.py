@@ -9,11 +9,6 @@ from support.judging import Judging, verdict
 from support.openai_server import Server
 
 
-@pytest.fixture(scope="session")
-def dataset(toy_dataset: Path) -> Path:
-    return toy_dataset
-
-
 @pytest.fixture
 def server() -> Iterator[Server]:
     with Server() as running:
@@ -22,5 +17,5 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def judging(tmp_path: Path, dataset: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Judging:
-    return Judging(tmp_path, dataset, server, monkeypatch)
+def judging(tmp_path: Path, toy_dataset: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Judging:
+    return Judging(tmp_path, toy_dataset, server, monkeypatch)

@@ -17,9 +17,9 @@ from lmrbench_evaluate.reports.score_tables import judge_table
 from lmrbench_evaluate.reports.scores import score_runs
 from lmrbench_evaluate.reports.tally import Tally
 from support.command_line import in_process
-from support.judging import SUBTLE, WRONG, Judging, candidate, verdict
+from support.judging import SUBTLE, Judging, candidate, verdict
 from support.openai_server import Reply, Request, Server, completion, opinion
-from support.toy import TOY_ANSWER, patch_that_writes, write_toys
+from support.toy import TOY_ANSWER, WRONG, patch_that_writes, write_toys
 
 ROW_KEYS = {
     *("instance_id", "prediction_sha256", "judge_model", "prompt_version", "vote", "status", "category", "algorithm"),

@@ -227,16 +227,16 @@ def test_blocks_before_the_answer_come_along_and_others_are_counted() -> None:
     assert answers.splice_function({"goal.py": MASKED}, "scale", BODY).note == ""
 
 
-BLOCK = f"```python\n{BODY}```\n"
+FENCED = f"```python\n{BODY}```\n"
 #: A reply that was cut at the token limit → whether its answer was complete.
 CUT_REPLIES = {
-    "behind the block": (f"The answer:\n{BLOCK}It multiplies ea", True),
-    "in a block that follows": (f"{BLOCK}A test:\n```python\nassert scale([1]", True),
-    "behind thoughts": (f"<think>\nHm.\n</think>\n{BLOCK}It", True),
-    "in the block, where it parses": (BLOCK.removesuffix("```\n"), False),
+    "behind the block": (f"The answer:\n{FENCED}It multiplies ea", True),
+    "in a block that follows": (f"{FENCED}A test:\n```python\nassert scale([1]", True),
+    "behind thoughts": (f"<think>\nHm.\n</think>\n{FENCED}It", True),
+    "in the block, where it parses": (FENCED.removesuffix("```\n"), False),
     "without a fence": (BODY, False),
-    "in a second version": (f"{BLOCK}Faster:\n```python\ndef scale(values, fac", False),
-    "in thoughts with a draft": (f"<think>\nA draft:\n{BLOCK}But then", False),
+    "in a second version": (f"{FENCED}Faster:\n```python\ndef scale(values, fac", False),
+    "in thoughts with a draft": (f"<think>\nA draft:\n{FENCED}But then", False),
     "before the answer": ("```python\nimport math\n```\n", False),
 }
 
@@ -440,7 +440,6 @@ DRAFTS = {
     "last": f"A first try:\n\n```python\n{DRAFT}```",
 }
 USE = "\nUse:\n\n```python\nprint(scale([1], 2))\n```\n"
-FENCED = f"```python\n{BODY}```\n"
 BEHIND = [BODY, FENCED, FENCED + USE, f"{BODY}{USE}Done."]
 NO_ANSWER = ["I am sorry, I cannot do it.", "def scale(values, factor):\n    return ((\n"]
 

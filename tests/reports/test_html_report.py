@@ -25,7 +25,7 @@ from lmrbench_evaluate.runs.folder import RunFolder
 from support.browser import LOW_CONTRAST
 from support.command_line import Done, in_process
 from support.runs import judgement, result, two_levels, write_run
-from support.toy import TOY_ANSWER, stamped
+from support.toy import TOY_ANSWER, WRONG, stamped
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -42,7 +42,6 @@ HOSTILE = [
     "$\\frac{1}{0}$ _hidden ]]>",
     "\x1b[31mred\u202eleft\ud800",
 ]
-WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
 
 
 @pytest.fixture

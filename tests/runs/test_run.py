@@ -34,7 +34,7 @@ from lmrbench_evaluate.verdict.decode import Frame, write_frame
 from support import warm_cli
 from support.command_line import PROGRAM
 from support.sandboxes import until
-from support.toy import TOY_ANSWER, containers_of, json_lines, stamped
+from support.toy import TOY_ANSWER, containers_of, contents, json_lines, stamped
 
 pytestmark = pytest.mark.docker
 
@@ -101,10 +101,6 @@ class Bench:
         """Return the content of results.jsonl once it has `count` rows."""
         assert until(lambda: self.results.exists() and self.results.read_bytes().count(b"\n") >= count), "no results"
         return self.results.read_bytes()
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture

@@ -16,13 +16,12 @@ from lmrbench_data.loader import CONFIGS
 from lmrbench_data.tasks.task_folders import load_tasks
 from support import warm_cli
 from support.hub_server import Hub
-from support.toy import TOY_ANSWER, write_toy_benchmark
+from support.toy import TOY_ANSWER, WRONG, write_toy_benchmark
 from support.toy_choices import COUNTERFACTUAL, add_toy_choices
 from support.toy_method import add_toy_method
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 DATASET, RESULTS = "org/lmr-bench", "org/results"
-WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
 
 
 def mark_as_checked(benchmark: Path) -> None:

@@ -19,8 +19,6 @@ from support.command_line import Done, in_process
 from support.openai_server import Request, Server, opinion
 from support.toy import json_lines
 
-WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
-
 SUBTLE = "def scale(values, factor):\n    return [value * factor for value in values] or None\n"
 
 

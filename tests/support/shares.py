@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_data.dataset.rows import DatasetRow
-from support.toy import TOY_ANSWER, write_toys
+from support.toy import TOY_ANSWER, WRONG, write_toys
 
 INSTANCES = tuple(f"toy-{name}" for name in "abcde")
 #: The last instance has no prediction.
 ANSWERED = INSTANCES[:-1]
-WRONG = TOY_ANSWER.replace("*", "+")
 #: The columns that are equal in two evaluations of the same predictions.
 COMMON = ("instance_id", "model_name_or_path", "sample", "prediction_sha256", "status", "core_status", "cases")
 

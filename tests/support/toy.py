@@ -112,6 +112,8 @@ TOY_CASES = '''
 
 #: A correct answer; exploits put their code around it or in its place.
 TOY_ANSWER = "def scale(values, factor):\n    return [value * factor for value in values]\n"
+#: A wrong one.
+WRONG = TOY_ANSWER.replace("*", "+")
 
 
 def write_toy_benchmark(folder: Path) -> Path:
@@ -190,6 +192,11 @@ def write_toys(folder: Path, row: DatasetRow, *names: str, **changes: Any) -> Pa
     """Write a dataset of a row under these names; return its folder."""
     write_dataset([stamped(row, instance_id=name, **changes) for name in names], folder, load_benchmark())
     return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return the files below a folder by their path in it."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def json_lines(path: Path) -> list[dict[str, Any]]:

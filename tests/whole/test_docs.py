@@ -3,11 +3,11 @@ predictions run; `make docs` checks the links."""
 
 import functools
 import html
-import importlib.util
 import json
 import re
 import runpy
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -57,12 +57,7 @@ def test_the_site_documents_a_group_that_runs_by_itself() -> None:
 
 def hooks() -> Any:
     """Load the module that generates parts of the site from other files."""
-    spec = importlib.util.spec_from_file_location("docs_hooks", ROOT / "docs" / "hooks.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return SimpleNamespace(**runpy.run_path(str(ROOT / "docs" / "hooks.py")))
 
 
 @pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))

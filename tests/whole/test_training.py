@@ -2,9 +2,9 @@
 
 import csv
 import functools
-import importlib.util
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -26,12 +26,7 @@ INSTANCE = "empathy-gap-delta"
 
 @pytest.fixture(scope="module")
 def example() -> Any:
-    spec = importlib.util.spec_from_file_location("train_grpo", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return SimpleNamespace(**runpy.run_path(str(EXAMPLE)))
 
 
 @pytest.fixture(scope="module")
