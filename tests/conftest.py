@@ -26,7 +26,9 @@ from support.toy_method import add_toy_method
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
+    from support.hub_server import Hub
     from support.hub_world import World
+    from support.openai_server import Server
 
 # A shell starts background jobs with interrupts ignored, and children would inherit that; tests send interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -244,6 +246,25 @@ def evaluate(tmp_path: Path, toy_row: DatasetRow, monkeypatch: pytest.MonkeyPatc
     return lambda rows, out=None, **options: lmr.evaluate(
         rows, out, dataset="lmr-bench", sandbox="local", **{"workers": 1, **options}
     )
+
+
+@pytest.fixture
+def hub() -> Iterator["Hub"]:
+    """An empty loopback Hub."""
+    from support.hub_server import Hub
+
+    with Hub() as hub:
+        yield hub
+
+
+@pytest.fixture
+def model_server(monkeypatch: pytest.MonkeyPatch) -> Iterator["Server"]:
+    """A loopback model server, which asks for no key."""
+    from support.openai_server import Server
+
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with Server() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -77,15 +76,14 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory, toy_row: dict[str, Any])
 
 
 @pytest.fixture
-def bench(tmp_path: Path, evaluated: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+def bench(tmp_path: Path, evaluated: Path, model_server: Server, monkeypatch: pytest.MonkeyPatch) -> Bench:
     shutil.copytree(evaluated, tmp_path / "run")
     for name in [name for name in os.environ if name.startswith("OPENAI_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("LMRBENCH_CACHE", str(tmp_path / "cache"))
-    with Server() as server:
-        server.judge = model
-        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-        yield Bench(tmp_path / "run", server)
+    model_server.judge = model
+    monkeypatch.setenv("OPENAI_BASE_URL", model_server.base_url)
+    return Bench(tmp_path / "run", model_server)
 
 
 def test_failed_answers_are_classified_once_with_evidence(bench: Bench) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,6 @@ ROWS = [
     {"instance_id": "toy-scale", "model_name_or_path": "good", "function": TOY_ANSWER, "sample": 0},
     {"instance_id": "toy-scale", "model_name_or_path": "bad", "function": WRONG, "sample": 3},
 ]
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as running:
-        yield running
 
 
 def with_holes(rows: list[dict[str, Any]]) -> pd.DataFrame:
@@ -139,14 +133,14 @@ def test_each_selection_of_gold_has_a_folder(evaluate: Callable[..., lmr.Run], t
 
 
 def test_a_notebook_judges_inside_its_event_loop(
-    evaluate: Callable[..., lmr.Run], server: Server, monkeypatch: pytest.MonkeyPatch
+    evaluate: Callable[..., lmr.Run], model_server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
-    server.judge = lambda request: opinion("LC")
+    model_server.judge = lambda request: opinion("LC")
     run = evaluate(ROWS)
 
     async def cell() -> lmr.Run:
-        return lmr.judge(run, "judge-1", base_url=server.base_url)
+        return lmr.judge(run, "judge-1", base_url=model_server.base_url)
 
     judged = asyncio.run(cell())
     assert judged.judging is not None

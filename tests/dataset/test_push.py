@@ -4,7 +4,7 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,12 +26,6 @@ from datasets import load_dataset
 rows = load_dataset(sys.argv[1], revision=sys.argv[2] if len(sys.argv) > 2 else None, split="test")
 print(hashlib.sha256(pickle.dumps([sorted(row.items()) for row in rows.to_list()])).hexdigest())
 """
-
-
-@pytest.fixture
-def hub() -> Iterator[Hub]:
-    with Hub() as server:
-        yield server
 
 
 @pytest.fixture

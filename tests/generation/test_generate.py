@@ -4,7 +4,6 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +28,9 @@ PAPER = "Each number is multiplied by a factor."
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with Server() as running:
-        running.judge = lambda request: TOY_ANSWER
-        yield running
+def server(model_server: Server) -> Server:
+    model_server.judge = lambda request: TOY_ANSWER
+    return model_server
 
 
 @pytest.fixture

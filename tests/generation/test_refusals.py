@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,9 @@ from support.toy import TOY_ANSWER, json_lines, write_toys
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with Server() as running:
-        running.judge = lambda request: TOY_ANSWER
-        yield running
+def server(model_server: Server) -> Server:
+    model_server.judge = lambda request: TOY_ANSWER
+    return model_server
 
 
 @pytest.fixture

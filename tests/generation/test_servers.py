@@ -5,7 +5,6 @@ import shutil
 import ssl
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +22,9 @@ QUESTION = [{"role": "system", "content": "Be brief."}, {"role": "user", "conten
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with Server() as running:
-        running.judge = lambda request: "Because."
-        yield running
+def server(model_server: Server) -> Server:
+    model_server.judge = lambda request: "Because."
+    return model_server
 
 
 def ask(base_url: str, **more: Any) -> Completion:

@@ -1,7 +1,7 @@
 """`org/name[@revision]` over real HTTP with the real Hub client: the rows asked for, verified, or one clear line."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -32,12 +32,6 @@ for spec in sys.argv[1:]:
         answers[spec] = f"error: {error}"
 print(json.dumps(answers))
 """
-
-
-@pytest.fixture
-def hub() -> Iterator[Hub]:
-    with Hub() as server:
-        yield server
 
 
 @pytest.fixture

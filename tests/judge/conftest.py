@@ -1,6 +1,5 @@
 """The toy dataset and a scripted judge behind a server, which a test may replace by its own."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,9 @@ from support.openai_server import Server
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as running:
-        running.judge = verdict
-        yield running
+def server(model_server: Server) -> Server:
+    model_server.judge = verdict
+    return model_server
 
 
 @pytest.fixture

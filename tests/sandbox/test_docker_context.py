@@ -17,6 +17,7 @@ from lmrbench_data.base.errors import InfraError
 from lmrbench_evaluate.sandbox.base import Limits
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.docker_client import connect
+from support.loopback import LoopbackHandler
 from support.sandboxes import output_of, workspace_of
 
 pytestmark = [
@@ -88,19 +89,12 @@ def test_malformed_address_is_one_error(address: str, client: Path, monkeypatch:
         connect()
 
 
-class _Version(http.server.BaseHTTPRequestHandler):
+class _Version(LoopbackHandler):
     def do_GET(self) -> None:
         body = json.dumps({"ApiVersion": "1.41", "Version": "20.10.0"}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.respond(200, {"Content-Type": "application/json"}, body)
 
     do_HEAD = do_GET
-
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 @pytest.fixture

@@ -1,9 +1,33 @@
-"""Base of the test servers: a server on this machine that runs while its context is open."""
+"""Base of the test servers: a server on this machine that runs while its context is open, and its handler."""
 
 import threading
+from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+
+
+class LoopbackHandler(BaseHTTPRequestHandler):
+    """Keeps connections open. It writes nothing to stderr, because tests read the clients' stderr."""
+
+    protocol_version = "HTTP/1.1"
+
+    def content(self) -> bytes:
+        """Return the body of the request."""
+        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+
+    def respond(self, status: int, headers: Mapping[str, str], body: bytes, cut: int = 0) -> None:
+        """Send a response, whose body may lack a number of bytes at its end."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body[: len(body) - cut])
+
+    def log_message(self, *_: Any) -> None:
+        """Write nothing."""
 
 
 class LoopbackServer:

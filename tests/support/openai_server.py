@@ -10,10 +10,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.message import Message
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from support.loopback import LoopbackServer
+from support.loopback import LoopbackHandler, LoopbackServer
 
 
 @dataclass(frozen=True)
@@ -114,27 +113,17 @@ class Server(LoopbackServer):
         return said if isinstance(said, Reply) else Reply(body=completion(said))
 
 
-def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+def _handler(server: Server) -> type[LoopbackHandler]:
+    class Handler(LoopbackHandler):
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
+            body = json.loads(self.content() or b"{}")
             reply = server.reply(Request(self.path, self.headers, body, time.monotonic()))
             time.sleep(reply.delay_s)
             content = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
-            self.send_response(reply.status)
-            for name, value in {"Content-Type": "application/json", **reply.headers}.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content[: len(content) - reply.cut])
+            self.respond(reply.status, {"Content-Type": "application/json", **reply.headers}, content, reply.cut)
             self.close_connection = bool(reply.cut)
 
         do_GET = do_POST
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Write nothing to stderr, because tests read the clients' stderr."""
 
         def handle(self) -> None:
             try:

@@ -9,13 +9,12 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 from support.hub_server.api import Answer, Api, Request
 from support.hub_server.store import Files, RefusedError, Repo, Store, User
-from support.loopback import LoopbackServer
+from support.loopback import LoopbackHandler, LoopbackServer
 
 __all__ = ["Fault", "Files", "Hub", "User"]
 
@@ -115,34 +114,16 @@ class Hub(LoopbackServer):
         return None if kind == "lose" else answer
 
 
-def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+def _handler(hub: Hub) -> type[LoopbackHandler]:
+    class Handler(LoopbackHandler):
         def do_GET(self) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
-            request = Request(
-                self.command,
-                self.path,
-                headers,
-                self.rfile.read(int(self.headers.get("Content-Length") or 0)),
-                hub.endpoint,
-            )
-            answer = hub.handle(request)
+            answer = hub.handle(Request(self.command, self.path, headers, self.content(), hub.endpoint))
             if answer is None:
                 self.close_connection = True
                 return
-            self.send_response(answer.status)
-            for name, value in answer.headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(answer.body)))
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(answer.body)
+            self.respond(answer.status, answer.headers, answer.body)
 
         do_HEAD = do_POST = do_PUT = do_GET
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Write nothing to stderr, because tests read the clients' stderr."""
 
     return Handler
