@@ -7,19 +7,17 @@ import re
 from pathlib import Path
 
 import lmrbench as lmr
-from lmrbench.checks.record import record_tasks
 from lmrbench_data.base.proportions import Share
-from lmrbench_data.dataset.build import build_rows, write_dataset
-from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.dataset.rows import golden_files_of
 from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
 from lmrbench_data.tasks.guessing import SettledChoice, corrected
 from lmrbench_data.tasks.manifest import load_benchmark
-from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.reports.tally import ScoredAnswer
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.verdict.choices import counted_choices
 from support.command_line import in_process
-from support.toy import stamped
+from support.toy import recorded_rows, stamped
 from support.toy_choices import add_toy_choices
 
 #: model → what it puts in place of the first row's code
@@ -42,10 +40,7 @@ def evaluated(
     Args:
         hard: what every model puts in place of the code of that row's hard twin; no such row without it.
     """
-    add_toy_choices(benchmark)
-    tasks = load_tasks(benchmark=benchmark, config=config)
-    list(record_tasks(tasks, sandbox))
-    rows: list[DatasetRow] = build_rows(tasks)[:1]
+    rows = recorded_rows(add_toy_choices(benchmark), sandbox, config)[:1]
     if hard:
         rows.append(stamped(rows[0], instance_id="toy-underspecified-2", difficulty="hard"))
     folder = benchmark.parent
@@ -128,11 +123,8 @@ def test_easy_and_hard_rows_have_lines_of_their_own(toy_benchmark: Path, local_s
 
 def test_answer_that_can_search_the_tables_settles_nothing(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     """Numbers of the tables mark it, whatever their scale; the test workspace lacks the experiments."""
-    add_toy_choices(toy_benchmark)
-    [task] = load_tasks(benchmark=toy_benchmark, config=UNDERSPECIFIED)
-    list(record_tasks([task], local_sandbox))
-    paper = build_rows([task])[0]["paper_text"]
-    numbers = re.findall(r"\d\.\d{4}", paper.partition("## Reported results")[2])
+    [row] = recorded_rows(add_toy_choices(toy_benchmark), local_sandbox, UNDERSPECIFIED)
+    numbers = re.findall(r"\d\.\d{4}", row["paper_text"].partition("## Reported results")[2])
     assert len(numbers) == 3
     copied = {
         "honest": f"# {numbers[0]} {numbers[1]}\n",
