@@ -1,7 +1,7 @@
 """Shares, intervals, kappa and the rule of ranking, against SciPy and scikit-learn."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmrbench_data.base.proportions import Share, kappa, ranking_key, ranking_level, wilson
@@ -35,7 +35,6 @@ def test_a_share_of_nothing_is_a_dash_and_may_be_anything() -> None:
         assert (nothing.percent, nothing.fraction, nothing.bounds) == ("-", "-", "-")
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(LABELS, LABELS), max_size=30))
 def test_kappa_is_that_of_scikit_learn(rows: list[tuple[str, str]]) -> None:
     from sklearn.metrics import cohen_kappa_score  # slow to import

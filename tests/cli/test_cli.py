@@ -7,7 +7,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.command_line import PROGRAM, in_process
 from support.runs import write_run
+from support.sandboxes import until
 from support.toy import json_lines, recorded_rows, write_toy_benchmark
 
 HEAVY = ["datasets", "docker", "openai", "torch", "pymupdf", "numpy", "pandas", "pyarrow", "huggingface_hub", "yaml"]
@@ -331,10 +331,7 @@ def test_interrupting_a_recording_ends_it_quietly(tmp_path: Path) -> None:
     cases.write_text(f"open({str(tmp_path / 'started')!r}, 'w')\nimport time\ntime.sleep(60)\n" + cases.read_text())
     command = [*PROGRAM, "dataset", "record", "--benchmark", str(benchmark), *LOCAL]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "started").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    assert until((tmp_path / "started").exists)
     os.killpg(process.pid, signal.SIGINT)
     _, stderr = process.communicate(timeout=30)
     assert process.returncode == 130

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +14,7 @@ from lmrbench_data.chat.server import address_and_key
 from support.agents import KEY, ask_relay, open_relay
 from support.dialects import CHAT, MESSAGES, NEW, RESPONSES, Asked, stream, without_usage
 from support.openai_server import Reply, Server
+from support.sandboxes import until
 
 PRICE = Price(input_per_mtok=1000.0, output_per_mtok=1000.0, cached_input_per_mtok=100.0)
 SOON = {"Retry-After-Ms": "20"}
@@ -106,8 +106,7 @@ def test_waiting_ends_with_the_time_of_the_agent(dialect: Asked, server: Server)
     answers: list[Any] = []
     thread = threading.Thread(target=lambda: answers.append(ask_relay(relay, dialect)))
     thread.start()
-    while not server.requests:
-        time.sleep(0.01)
+    assert until(lambda: server.requests)
     relay.close()
     thread.join(10)
     assert (answers[0].status, message_of(answers[0])) == (403, "time is up")

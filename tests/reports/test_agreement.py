@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmrbench_data.base.errors import InputError
@@ -34,7 +34,6 @@ def notes(annotator: str, given: dict[str, str]) -> list[Annotation]:
     return [Annotation(annotator, name, "m", Category(label)) for name, label in given.items()]
 
 
-@settings(deadline=None)
 @given(labels, labels, labels)
 def test_agreement_is_what_its_definitions_say(a: dict[str, str], b: dict[str, str], judge: dict[str, str]) -> None:
     found = measure_agreement([*notes("ann", a), *notes("bob", b)], [score(judge)])

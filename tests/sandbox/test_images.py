@@ -20,6 +20,7 @@ from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.sandbox.images import build_image, ensure_image, image_id
 from support.command_line import in_process
+from support.sandboxes import until
 from support.toy import IN_CI
 
 
@@ -58,10 +59,7 @@ def registry(tmp_path: Path) -> Iterator[str]:
     )
     process = subprocess.Popen([program, "serve", str(configuration)], stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 20
-        while socket.socket().connect_ex(("127.0.0.1", port)) != 0:
-            assert time.monotonic() < deadline, "the registry did not start"
-            time.sleep(0.05)
+        assert until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, 20), "the registry did not start"
         yield f"localhost:{port}"
     finally:
         process.terminate()
