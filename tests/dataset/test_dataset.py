@@ -5,8 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,18 +41,11 @@ from lmrbench_data.loader import (
 from lmrbench_data.tasks.manifest import Benchmark, load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
+from support.command_line import python
 from support.toy import contents, stamped
 from support.toy_check import LMRBENCH, TASK, edit
 
 Row = dict[str, Any]
-
-
-def python(code: str, *arguments: object, **options: Any) -> str:
-    """Return the output of a fresh Python process."""
-    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 def rows_of(folder: Path) -> list[Row]:

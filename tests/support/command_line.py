@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import termios
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,14 @@ class Done:
     returncode: int
     stdout: str
     stderr: str
+
+
+def python(code: str, *arguments: object, **options: Any) -> str:
+    """Return the output of a program in a fresh Python process."""
+    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
 
 
 def in_process(*arguments: str | Path, cwd: Path | None = None, **variables: str) -> Done:

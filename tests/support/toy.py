@@ -19,11 +19,12 @@ from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate import runner
 from lmrbench_evaluate.predictions.prediction import Prediction
-from lmrbench_evaluate.sandbox.base import Sandbox
+from lmrbench_evaluate.sandbox.base import Ended, Outcome, Sandbox
 from lmrbench_evaluate.sandbox.docker_client import RUN_LABEL, connect
+from lmrbench_evaluate.verdict.decode import Frame, write_frame
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.expected import read_expected
-from lmrbench_evaluate.verdict.verdict import Verdict
+from lmrbench_evaluate.verdict.verdict import CaseResult, Verdict, grade
 
 IN_CI = bool(os.environ.get("CI"))
 
@@ -173,6 +174,14 @@ encode = runpy.run_path(str(Path(runner.__file__).with_name("encoding.py")))["en
 def declared(**comparison: Any) -> dict[str, Any]:
     """Return a core case named `case`, as a row declares it."""
     return {"name": "case", "core": True, "varies": True, **comparison}
+
+
+def graded(payload: bytes, expected: object = 1.0, kind: str = "output") -> CaseResult:
+    """Return the verdict on a case whose child sent this payload."""
+    want = Frame("case", 0, "output", encode(expected))
+    stream = write_frame(Frame("case", 0, kind, payload))
+    [result] = grade([want], [declared()], Outcome(stream, "", Ended.EXITED, 1.0))
+    return result
 
 
 def recorded_rows(folder: Path, sandbox: Sandbox, config: str = "function") -> list[DatasetRow]:

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import textwrap
 import zipfile
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.extras import EXTRAS, require_extra
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.loader import dataset_sha256, recordings_sha256
+from support.command_line import python
 
 ROOT = Path(__file__).resolve().parents[2]
 IDENTITY = """
@@ -32,12 +32,6 @@ PACKED = ("lmrbench", "lmrbench_data", "evaluate", "benchmark", "cards")
 def run(*command: object, **options: object) -> subprocess.CompletedProcess[str]:
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=280, **options)  # type: ignore[call-overload]
     return done  # type: ignore[no-any-return]
-
-
-def python(code: str, **options: object) -> str:
-    done = run(sys.executable, "-c", textwrap.dedent(code), **options)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 def bare_environment(*path: Path) -> dict[str, str]:
