@@ -23,7 +23,7 @@ from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.sandbox.base import Sandbox
-from support.toy import TOY_ANSWER, WRONG, recorded_rows, stamped
+from support.toy import TOY_ANSWER, WRONG, containers_of, recorded_rows, stamped
 from support.toy_choices import add_toy_choices
 
 BROKEN = "def scale(values, factor):\n    raise ValueError('no idea')\n"
@@ -169,20 +169,18 @@ def test_a_closed_scorer_says_so(dataset: str) -> None:
 @pytest.mark.docker
 def test_many_answers_lose_nothing_when_their_containers_are_killed(dataset: str) -> None:
     """Containers die while they are used; every answer still has its own score, and none is scored twice."""
-    from lmrbench_evaluate.sandbox.docker_client import RUN_LABEL, connect
+    from lmrbench_evaluate.sandbox.docker_client import connect
 
     answers = [(TOY_ANSWER, WRONG, BROKEN)[number % 3] + f"\n# {number}\n" for number in range(30)]
     with lmr.Scorer(dataset=dataset, workers=3) as scorer:
         stop, killed = threading.Event(), list[str]()
 
         def kill() -> None:
-            api = connect()
-            label = f"{RUN_LABEL}={scorer._sandbox.run_id}"  # type: ignore[attr-defined]
             while not stop.wait(0.3) and len(killed) < 8:
-                for found in api.containers(filters={"label": label})[:1]:
+                for container in containers_of(scorer._sandbox.run_id)[:1]:  # type: ignore[attr-defined]
                     with contextlib.suppress(docker.errors.APIError):  # it was being removed
-                        api.kill(found["Id"])
-                        killed.append(found["Id"])
+                        connect().kill(container)
+                        killed.append(container)
 
         killer = threading.Thread(target=kill)
         killer.start()

@@ -24,11 +24,6 @@ def benchmark(toy_benchmark: Path) -> Path:
     return add_toy_method(toy_benchmark)
 
 
-@pytest.fixture
-def row(method_row: DatasetRow) -> DatasetRow:
-    return method_row
-
-
 def answer(row: DatasetRow, form: str, content: Any) -> Prediction:
     text = content if isinstance(content, str) else json.dumps(content)
     return Prediction(row["instance_id"], "model", form, text)
@@ -48,36 +43,37 @@ def test_unsound_variants_of_a_method_are_reported(benchmark: Path, local_sandbo
     assert "must fail a core case, but passes" in found["wrong/sign"]
 
 
-def test_row_of_a_method_has_all_goals(row: DatasetRow) -> None:
-    assert goals_of(row) == METHOD_YAML["goals"]
-    assert golden_files_of(row)["window.py"] == WINDOW.lstrip()
-    assert not {"goal_file", "goal_function", "golden_file", "contract"} & row.keys()
-    assert {case["name"]: case["goals"] for case in row["tests"]["cases"]} == {
+def test_row_of_a_method_has_all_goals(method_row: DatasetRow) -> None:
+    assert goals_of(method_row) == METHOD_YAML["goals"]
+    assert golden_files_of(method_row)["window.py"] == WINDOW.lstrip()
+    assert not {"goal_file", "goal_function", "golden_file", "contract"} & method_row.keys()
+    assert {case["name"]: case["goals"] for case in method_row["tests"]["cases"]} == {
         "weigh": ["weigh"],
         "total": ["Window.total"],
         "mean": ["Window.mean"],
         "series": [],
     }
-    assert all(case["core"] for case in row["tests"]["cases"])
+    assert all(case["core"] for case in method_row["tests"]["cases"])
 
 
-def test_reference_passes_in_every_form(row: DatasetRow, local_sandbox: Sandbox) -> None:
-    golden = golden_files_of(row)
+def test_reference_passes_in_every_form(method_row: DatasetRow, local_sandbox: Sandbox) -> None:
+    golden = golden_files_of(method_row)
     functions = dict(METHOD_ANSWER)
     answers = {
         "files": golden,
-        "model_patch": patch_that_writes(row, golden),
+        "model_patch": patch_that_writes(method_row, golden),
         "function": method_reply(functions),
     }
     verdicts = {
-        form: evaluate_prediction(row, answer(row, form, content), local_sandbox, "")
+        form: evaluate_prediction(method_row, answer(method_row, form, content), local_sandbox, "")
         for form, content in answers.items()
     }
     assert {form: verdict.status for form, verdict in verdicts.items()} == dict.fromkeys(answers, Status.PASSED)
     del functions["window.py::weigh"]
-    verdict = evaluate_prediction(row, answer(row, "function", method_reply(functions)), local_sandbox, "")
+    partial = answer(method_row, "function", method_reply(functions))
+    verdict = evaluate_prediction(method_row, partial, local_sandbox, "")
     assert verdict.core_status is Status.ERROR  # a function that is not there raises NotImplementedError
-    found = {item["name"]: item["status"] for item in verdict.functions(row["tests"]["cases"])}
+    found = {item["name"]: item["status"] for item in verdict.functions(method_row["tests"]["cases"])}
     assert found == {"Window.mean": "error", "Window.total": "error", "weigh": "error"}
 
 
@@ -93,8 +89,8 @@ UNUSABLE = {
 
 
 @pytest.mark.parametrize("name", UNUSABLE)
-def test_unusable_answer_is_malformed(name: str, row: DatasetRow) -> None:
+def test_unusable_answer_is_malformed(name: str, method_row: DatasetRow) -> None:
     form, content, words = UNUSABLE[name]
     with pytest.raises(MalformedAnswerError) as caught:
-        rebuild(row, answer(row, form, content))
+        rebuild(method_row, answer(method_row, form, content))
     assert words in str(caught.value)

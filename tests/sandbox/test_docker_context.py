@@ -1,11 +1,9 @@
 """The daemon is the one that `docker` uses, whatever names it, and its client's proxies stay out of containers."""
 
-import http.server
 import json
 import shutil
 import ssl
 import subprocess
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from lmrbench_data.base.errors import InfraError
 from lmrbench_evaluate.sandbox.base import Limits
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.docker_client import connect
-from support.loopback import LoopbackHandler
+from support.loopback import LoopbackHandler, LoopbackServer
 from support.sandboxes import output_of, workspace_of
 
 pytestmark = [
@@ -98,8 +96,8 @@ class _Version(LoopbackHandler):
 
 
 @pytest.fixture
-def encrypted(tmp_path: Path) -> Iterator[http.server.HTTPServer]:
-    """A daemon behind TLS; its certificate is key.pem and cert.pem."""
+def encrypted(tmp_path: Path) -> Iterator[tuple[str, ssl.SSLContext]]:
+    """The port and the context of a daemon behind TLS; its certificate is key.pem and cert.pem."""
     command = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=localhost -addext"
     subprocess.run(
         [*command.split(), "subjectAltName=DNS:localhost"], cwd=tmp_path, check=True, stderr=subprocess.DEVNULL
@@ -107,11 +105,9 @@ def encrypted(tmp_path: Path) -> Iterator[http.server.HTTPServer]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
     context.load_verify_locations(tmp_path / "cert.pem")
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Version) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
+    with LoopbackServer(_Version) as server:
+        server.encrypt(context)
+        yield server.endpoint.rpartition(":")[2], context
 
 
 @pytest.mark.filterwarnings("ignore:Unverified HTTPS request")
@@ -119,7 +115,8 @@ def encrypted(tmp_path: Path) -> Iterator[http.server.HTTPServer]:
 def test_contexts_bring_their_certificates(
     is_mutual: bool, client: Path, encrypted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encrypted.socket.context.verify_mode = ssl.CERT_REQUIRED if is_mutual else ssl.CERT_NONE
+    port, context = encrypted
+    context.verify_mode = ssl.CERT_REQUIRED if is_mutual else ssl.CERT_NONE
     ca, own = (f"ca={tmp_path}/cert.pem", f"cert={tmp_path}/cert.pem,key={tmp_path}/key.pem")
     contexts = {
         "both": (f"{ca},{own}", True),
@@ -129,7 +126,7 @@ def test_contexts_bring_their_certificates(
         "unknown-authority": (own, False),
     }
     for name, (options, expected) in contexts.items():
-        host = f"host=tcp://localhost:{encrypted.server_port},{options}"
+        host = f"host=tcp://localhost:{port},{options}"
         assert docker("context", "create", name, "--docker", host)
         monkeypatch.setenv("DOCKER_CONTEXT", name)
         assert answers() is expected, name

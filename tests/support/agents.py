@@ -25,6 +25,7 @@ from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Status
 from support.dialects import CHAT, Asked
 from support.openai_server import Reply, Request, Server, completion
+from support.toy import json_lines
 
 KEY = "sk-the-real-key"
 MODEL = "scripted"
@@ -85,9 +86,7 @@ def run(
         if agent not in PROGRAMS:
             places["agent_files"] = files
         summary = lmr.run_agent(agent, model, tmp_path / "out", **{**places, **settings})
-        path = tmp_path / "out" / "predictions.jsonl"
-        lines = path.read_text().splitlines() if path.is_file() else []  # a run without a row leaves no file
-        return summary, [json.loads(line) for line in lines]
+        return summary, json_lines(tmp_path / "out" / "predictions.jsonl")
 
     return attempt
 

@@ -4,7 +4,6 @@
 """
 
 import json
-import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -87,12 +86,11 @@ class Server(LoopbackServer):
         self.key = ""
         self.requests: list[Request] = []
         self._lock = threading.Lock()
-        self.base_url = f"{self.endpoint}/v1"
 
-    def encrypt(self, context: ssl.SSLContext) -> None:
-        """Speak TLS from now on."""
-        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        self.base_url = self.base_url.replace("http:", "https:")
+    @property
+    def base_url(self) -> str:
+        """Return the address that clients are given."""
+        return f"{self.endpoint}/v1"
 
     def reply(self, request: Request) -> Reply:
         """Return the response to a request."""
