@@ -88,7 +88,7 @@ def test_a_private_silent_row_departs_twice_and_states_the_published_paper(
 
 @pytest.mark.slow
 def test_a_stopped_private_set_keeps_its_rows_and_resumes(
-    benchmark: Path, tmp_path: Path, local_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    benchmark: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[str] = []
     original = private_sets._row

@@ -261,7 +261,7 @@ LOAD = """
 
 @pytest.mark.slow
 def test_load_dataset_gives_every_row_bit_for_bit_and_never_a_stale_one(
-    dataset: Path, toy_row: Row, benchmark: Benchmark, tmp_path: Path
+    dataset: Path, benchmark: Benchmark, tmp_path: Path
 ) -> None:
     """By name from the working directory, in fresh processes that share a cache, before and after a rebuild."""
     environment = {**os.environ, "HF_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1"}

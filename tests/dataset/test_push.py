@@ -162,7 +162,7 @@ FAULTS: dict[str, tuple[list[Fault], int, str]] = {
 }
 
 
-def test_rows_need_a_proof_of_their_present_content(tmp_path: Path, hub: Hub, lmrbench: Command, built: Path) -> None:
+def test_rows_need_a_proof_of_their_present_content(hub: Hub, lmrbench: Command, built: Path) -> None:
     """proved.json counts as long as nothing that was checked has changed: row, variants, recording."""
     (built / "proved.json").unlink()
     command = f"lmrbench dataset check --benchmark {built} --sandbox docker"

@@ -94,7 +94,7 @@ def test_command_asks_edits_and_is_not_run_twice(
 
 
 @pytest.mark.docker
-def test_container_holds_nothing_of_host_or_answer(run: Any, toy_row: Any, tmp_path: Path) -> None:
+def test_container_holds_nothing_of_host_or_answer(run: Any, tmp_path: Path) -> None:
     (tmp_path / "secret-of-the-host").write_text("x")
     _, rows = run("""
         import json, os, pathlib, shutil, socket, subprocess, urllib.request, urllib.error

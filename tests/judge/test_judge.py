@@ -306,7 +306,7 @@ def test_error_row_does_not_undo_a_judgement(judging: Judging, server: Server) -
     assert len(server.requests) == 1
 
 
-def test_damaged_log_is_refused(judging: Judging, server: Server) -> None:
+def test_damaged_log_is_refused(judging: Judging) -> None:
     judging.evaluate(TOY_ANSWER)
     judging.file.write_text('{"instance_id": "toy-scale", "status": "judged"}\n')
     done = judging.judge()
