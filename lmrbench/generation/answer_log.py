@@ -67,7 +67,13 @@ def model_name(name: str, argument: str = "name") -> str:
 class AnswerLog(Ledger):
     """An open file of predictions; use `AnswerLog.open` as a context manager."""
 
-    KEYS: ClassVar = {"instance_id": str, "model_name_or_path": str}
+    KEYS: ClassVar = {
+        "instance_id": str,
+        "model_name_or_path": str,
+        "setting": str | None,
+        "track": str | None,
+        "sample": int | None,
+    }
     FIX = "remove that line, or use another file"
 
     def __init__(self) -> None:

@@ -136,6 +136,14 @@ def test_answers_of_other_settings_are_refused_and_not_reused(server: Server, to
     assert lmr.generate(**options).kept == 1
 
 
+@pytest.mark.parametrize("wrong", [{"sample": [1]}, {"setting": {}}, {"model_name_or_path": None}])
+def test_damaged_row_of_the_file_is_one_line(wrong: dict[str, Any], toy: Path, tmp_path: Path) -> None:
+    out = tmp_path / "answers.jsonl"
+    out.write_text(json.dumps({"instance_id": "toy-a", "model_name_or_path": "m"} | wrong) + "\n")
+    done = in_process("generate", "--model", "m", "--dataset", toy, "--out", out)
+    assert (done.returncode, done.stderr) == (1, f"error: {out}:1: damaged; remove that line, or use another file\n")
+
+
 def test_label_and_folder_name_what_ablations_vary() -> None:
     plain = SamplingSettings(model="org/m")
     assert (plain.label, plain.run_name) == ("standard", "org-m-standard-paper")
