@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.loader import File, LoadError, check_path, write_files
+from lmrbench_evaluate.runner.walls import NOBODY
 from lmrbench_evaluate.sandbox.base import Limits
 from lmrbench_evaluate.sandbox.docker import USER, DockerSandbox, tmpfs_options
 from lmrbench_evaluate.sandbox.docker_client import (
@@ -70,7 +71,7 @@ class Box:
         self._stopping = threading.Lock()
         self._streams: list[socket.socket] = []
 
-    def put(self, folder: str, files: Mapping[str, File], *, owner: int = 65534) -> None:
+    def put(self, folder: str, files: Mapping[str, File], *, owner: int = NOBODY) -> None:
         """Write files into a folder of the box; the agent cannot change those of owner 0."""
         data = _owned_tar(files, owner)
         with engine_errors("copying into the container"):
