@@ -249,12 +249,19 @@ def libraries_in(repo: Mapping[str, File], cases: bytes) -> list[str]:
     for text in texts.values():
         with contextlib.suppress(SourceError):  # the jobs report it if anything imports it
             names.update(_imports(parse(text)))
-    calls = texts.get(_CASES, "")
-    may_run = [calls, *(texts[path] for path in reachable(texts, [], [calls]))]
-    if any(map(_OPTIMISER.search, may_run)):
+    if _may_optimise(texts):
         names.add(_LOADED_BY_OPTIMISERS)
-    local = {path.split("/")[0].removesuffix(".py") for path in repo} | {"lmrbench_cases"}
+    local = {path.split("/")[0].removesuffix(".py") for path in repo}
+    local.add("lmrbench_cases")
     return sorted(name for name in names if name.split(".")[0] not in local)
+
+
+def _may_optimise(texts: Mapping[str, str]) -> bool:
+    """Return whether the cases, or files that they reach, name an optimiser of PyTorch."""
+    calls = texts.get(_CASES, "")
+    reached = reachable(texts, [], [calls])
+    may_run = [calls, *(texts[path] for path in reached)]
+    return any(map(_OPTIMISER.search, may_run))
 
 
 def _python_texts(files: Mapping[str, File]) -> dict[str, str]:
